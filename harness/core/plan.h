@@ -1,0 +1,86 @@
+// A plan: what the engineer pastes. Scenario, seed, and the deviations from the default policy.
+//
+//   scenario polling_python; seed 7; kill worker-1 at after_accept 4187:2026-W33; hold worker-2 at before_mark K for 61s
+//
+// ACTION [TARGET] [VALUE] at BOUNDARY [KEY] [#n] [for D] [options], joined by ';' or new lines. A line whose first character
+// (after white space) is '#' is a comment. KEY is bare [A-Za-z0-9:._-]+ or a JSON string; bytes that are not
+// UTF-8 are written as \udcXX in the JSON string. Durations: a whole number and one of ns us ms s min h.
+// Pure: text in, values out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/error.h"
+#include "harness/core/event.h"
+
+namespace halfsent {
+
+enum class FaultKind { kill, hold, term, drop, reset, stall, status, half, late, refuse, skew, step, restart };
+
+enum class KillScope { tree, process, child };
+enum class RestartMode { after, never, while_peer_lives };
+
+// Where a fault strikes: the n-th time (from 1) that `boundary` is passed for `key`.
+// An empty key matches any key (and boundaries that have none).
+struct Anchor {
+  std::string boundary;
+  std::string key = {};
+  int occurrence = 1;
+  friend bool operator==(const Anchor&, const Anchor&) = default;
+};
+
+struct Fault {
+  FaultKind kind = FaultKind::kill;
+  std::string target = {};      // an actor; "downstream" for downstream faults
+  std::optional<Anchor> at = {};  // absent for refuse, skew, step, restart: they hold from the start (or, with `at`, from there)
+  Nanoseconds duration{0};      // hold, stall, late: for D; skew, step: by D (may be negative); restart: after D
+  KillScope scope = KillScope::tree;          // kill
+  int status = 0;                             // status N
+  RestartMode restart = RestartMode::after;   // restart
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+struct Plan {
+  std::string scenario;
+  std::uint64_t seed = 1;
+  std::vector<Fault> faults;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+// The one table of faults: grammar, help and documentation come from here.
+struct FaultInfo {
+  FaultKind kind;
+  std::string_view name;
+  enum class Target { actor, downstream } target;
+  bool needs_anchor;
+  bool needs_duration;
+  std::string_view syntax;   // "hold ACTOR at BOUNDARY [KEY] [#n] for D"
+  std::string_view summary;  // one sentence
+  std::string_view example;
+};
+std::span<const FaultInfo> fault_table();
+const FaultInfo& info(FaultKind kind);
+
+// Errors: ExitCode::usage, `line` and `column` (from 1) of the offending word, the nearest known word in `mend`.
+Result<Plan> parse_plan(std::string_view text);
+
+// One line, joined by "; ". parse_plan(to_string(p)) == p for every valid plan.
+std::string to_string(const Plan& plan);
+std::string to_string(const Fault& fault);
+
+// "61s", "1500ms", "2h": the largest unit that divides it. "-5s" for negative ones.
+std::string format_duration(Nanoseconds duration);
+Result<Nanoseconds> parse_duration(std::string_view text);
+
+// A key as a plan or story shows it: bare when it can be, else a JSON string (never a raw control byte).
+std::string quote_key(std::string_view key);
+
+// The candidate nearest to `word` by edit distance, or empty when nothing is near.
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace halfsent

@@ -1,0 +1,102 @@
+// A scenario: the system under test, its ledger, its downstream and what is promised. Read from TOML.
+//
+//   [scenario]  name, description, on_doubt = "retry" | "flag", naive_twin = "other.toml", expect = "held" | "violated"
+//   [world]     files = ["../sut/polling_python"] (copied into the world's folder before each execution, paths relative
+//               to the scenario file), lease = "60s", horizon = "30min", quiet = "3min"
+//   [ledger]    kind = "sqlite", path = "ledger.db" (inside the world), setup = "schema.sql" (file, relative to the
+//               scenario) and/or setup_sql = "...", rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]",
+//               states = { pending = ["pending"], leased = [...], delivered = [...], flagged = [...] }
+//   [downstream] port = 8080, key = "header Idempotency-Key" | "json digest_key" | "path /send/{key}",
+//               honours_key = true, dedupe_window = "24h"
+//   [[actor]]   name = "worker", count = 2, command = ["python3", "worker.py"], env = { A = "b" },
+//               on_exit = "finished" | "restart"
+//   [sweep]     faults = ["kill", "hold", "drop"]
+//
+// Every key is listed in scenario_schema(), which is also the documentation. Unknown keys are errors.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/error.h"
+#include "harness/core/event.h"
+#include "harness/core/plan.h"
+
+namespace halfsent {
+
+enum class OnDoubt { unstated, retry, flag };
+
+struct KeySource {
+  enum class Kind { header, json, path };
+  Kind kind = Kind::header;
+  // header: its name (case does not matter). json: a dotted member path ("job.digest_key").
+  // path: a template with {key} ("/send/{key}"), percent-decoded.
+  std::string where;
+  friend bool operator==(const KeySource&, const KeySource&) = default;
+};
+
+struct DownstreamConfig {
+  std::uint16_t port = 8080;
+  KeySource key = {};
+  // Where the job can be told when the request carries no idempotency key (used for attribution only).
+  std::vector<KeySource> job = {};
+  bool honours_key = true;
+  Nanoseconds dedupe_window = std::chrono::hours{24};
+  std::size_t max_body_bytes = 64u << 20;
+  std::size_t max_header_bytes = 64u << 10;
+};
+
+struct LedgerConfig {
+  std::string kind = "sqlite";
+  std::string path;   // relative to the world's folder
+  std::string setup;  // SQL text: setup file's content followed by setup_sql
+  std::string rows;
+  std::map<std::string, JobState> states;  // the ledger's word -> ours
+};
+
+struct ActorConfig {
+  std::string name;
+  int count = 1;  // actors are named NAME-1 .. NAME-count; with count = 1 too
+  std::vector<std::string> command;
+  std::map<std::string, std::string> env;
+  enum class OnExit { finished, restart } on_exit = OnExit::finished;
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  std::filesystem::path file;  // where it was read from, absolute
+  OnDoubt on_doubt = OnDoubt::unstated;
+  std::string naive_twin;      // path relative to `file`, empty: none
+  bool expect_violation = false;
+
+  std::vector<std::filesystem::path> files;  // absolute; folders are copied with their content
+  Nanoseconds lease = std::chrono::seconds{60};
+  Nanoseconds horizon = std::chrono::minutes{30};
+  Nanoseconds quiet = std::chrono::minutes{3};  // after everything is settled the execution goes on for this long
+
+  LedgerConfig ledger;
+  DownstreamConfig downstream;
+  std::vector<ActorConfig> actors;
+  std::vector<FaultKind> sweep_faults;
+};
+
+// Errors: ExitCode::usage with file, line, column and in `mend` the nearest known name or what is expected.
+Result<Scenario> load_scenario(const std::filesystem::path& file);
+Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file);
+
+struct SchemaKey {
+  std::string_view table;  // "scenario", "world", "ledger", "downstream", "actor", "sweep"
+  std::string_view key;
+  std::string_view type;   // "string", "duration", "list of strings", ...
+  bool required;
+  std::string_view summary;
+};
+std::span<const SchemaKey> scenario_schema();
+
+}  // namespace halfsent

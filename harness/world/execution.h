@@ -1,0 +1,47 @@
+// One execution of one plan in a world of its own: the top of the engine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/core/boundary.h"
+#include "harness/core/error.h"
+#include "harness/core/history.h"
+#include "harness/core/plan.h"
+#include "harness/scenario/scenario.h"
+
+namespace halfsent {
+
+struct WorkerOutput {
+  std::string actor;
+  int incarnation = 1;
+  std::string text;  // stdout and stderr together
+  bool truncated = false;
+};
+
+struct Execution {
+  History history;
+  std::vector<WorkerOutput> output;
+  std::uint64_t stops = 0;  // system calls answered
+};
+
+struct ExecutionOptions {
+  bool probe = true;  // off: the ledger is not looked at (to prove that looking does not disturb)
+};
+
+// Runs executions of one scenario, one after another, in a sandbox that it keeps. Must be created and used on the main
+// thread of a single-threaded process: namespaces are entered and left, and children die with the creating thread.
+class Runner {
+ public:
+  // Errors: scenario errors (a missing command: ExitCode::usage), environment faults (ExitCode::harness_fault).
+  static Result<std::unique_ptr<Runner>> create(Scenario scenario, ExecutionOptions options = {});
+  virtual ~Runner() = default;
+
+  // Runs the plan. Names are resolved in the histories of the plan's parents, which are run first (and kept: a sweep runs the
+  // clean parent once). A fault that is never reached is not in the history; the verdict says so.
+  // Errors: divergence from a parent (ExitCode::diverged), environment faults.
+  virtual Result<Execution> run(const Plan& plan) = 0;
+};
+
+}  // namespace halfsent

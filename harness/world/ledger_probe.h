@@ -1,0 +1,61 @@
+// Looks at a ledger without disturbing it: no connection, no lock, no file beside it.
+//
+// The live view is what a connected worker would read now: the database and the write-ahead log cut at the
+// wal-index header's mxFrame (or, in rollback mode, the last committed state). The cold view is what the next
+// opener would find if every process died now: the whole log or the hot journal, recovered. See DESIGN: the two
+// differ for a moment inside a commit.
+//
+// Threads: one. Paths are the harness's view of the world's files.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/error.h"
+#include "harness/scenario/scenario.h"
+
+namespace halfsent {
+
+struct LedgerRow {
+  std::string key;        // any bytes
+  std::string raw_state;
+  JobState state = JobState::unlisted;
+  std::int64_t attempts = -1;         // negative: not in the query
+  std::optional<double> lease_until;  // seconds since the epoch, as the ledger has it
+  friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
+};
+
+class LedgerProbe {
+ public:
+  virtual ~LedgerProbe() = default;
+
+  // Cheap: a few dozen bytes are read. True when the live view may differ from the last live() (true at first).
+  virtual Result<bool> changed() = 0;
+
+  // Rows of the live view ordered by key. Errors: a rows query that fails or returns no key, a file that is no
+  // database (ExitCode::usage with the mend).
+  virtual Result<std::vector<LedgerRow>> live() = 0;
+
+  // Rows of the cold view, or nullopt when it cannot differ from the live view (cheap to find out).
+  virtual Result<std::optional<std::vector<LedgerRow>>> cold() = 0;
+
+  // True if the file with this name (of the world's folder) belongs to the ledger: "ledger.db", "-wal", "-shm", "-journal".
+  [[nodiscard]] virtual bool owns_file(const std::string& relative_path) const = 0;
+
+  // True when a POSIX lock on bytes [start, start + length) of `relative_path` is part of a transaction (and not held for
+  // as long as the connection is open). length 0 means to the end of the file.
+  [[nodiscard]] virtual bool is_transaction_lock(const std::string& relative_path, std::int64_t start, std::int64_t length) const = 0;
+};
+
+// `world`: the world's folder as the harness sees it. `scratch`: a private folder of ours for copies, on the same kind of
+// file system, that exists and is ours to fill.
+std::unique_ptr<LedgerProbe> make_ledger_probe(const LedgerConfig& config, const std::filesystem::path& world,
+                                               const std::filesystem::path& scratch);
+
+// Creates the ledger from config.setup in `file` (a new file). Errors carry SQLite's message.
+Result<void> create_ledger(const LedgerConfig& config, const std::filesystem::path& file);
+
+}  // namespace halfsent
