@@ -31,7 +31,7 @@ struct Arrival {
   std::string key;               // empty: none
   std::string job;               // the job it is for if config.job tells, else empty
   std::string method;
-  std::string path;
+  std::string path;              // the request target as sent, with its query
   std::string body_digest;       // xxh64 of the body, 16 hex digits
   std::size_t index_on_connection = 0;  // from 0: keep-alive and pipelined requests count up
 };
@@ -71,7 +71,9 @@ class Downstream {
   // Accepts, reads and parses all that is there, writes what could not be written before. Never blocks.
   // `progress` of the result is true when any byte or connection moved: call again until it is false.
   // A connection's next request is parsed only when the one before it has been answered (pipelining).
-  // When a connection was closed by its client, its peer port is in `closed`.
+  // When a connection was closed by its client, its peer port is in `closed`: once for each connection, also for one
+  // that we have closed before, but not after a reset. A client that has closed its sending side only looks the same;
+  // what it sent completely still arrives, and it gets its answers.
   struct Pumped {
     bool progress = false;
     std::vector<Arrival> arrivals;  // in order of connection, then of request
@@ -87,14 +89,17 @@ class Downstream {
   [[nodiscard]] bool has_unwritten() const;
 
   // The effect. `deduplicated` when the key is honoured and was accepted within the dedupe window before `now`;
-  // otherwise a new effect is recorded (an empty key always is a new effect).
+  // otherwise a new effect is recorded (an empty key always is a new effect). The window runs from the effect, repeats
+  // do not make it longer, and at its very end the key is forgotten. REQUIRES: `id` arrived and was not accepted.
   struct Acceptance {
     bool deduplicated = false;
   };
   Acceptance accept(RequestId id, Nanoseconds now);
 
-  // Answers. REQUIRES: not answered before. Does nothing when the client has gone. After drop, reset and half the
-  // connection is closed; otherwise it stays open if the client asked for that (HTTP/1.1 keep-alive rules).
+  // Answers. REQUIRES: not answered before (std::logic_error otherwise). Does nothing when the client has gone. After
+  // drop, reset and half the connection is closed; otherwise it stays open if the client asked for that (HTTP/1.1
+  // keep-alive rules). Except by reset, closing sends FIN after what is queued; the descriptor is kept, and what comes
+  // is thrown away, until the client closes too, so that the client never sees a reset in place of the end.
   void answer(RequestId id, const Answer& how);
 
   // Descriptors to poll for reading while workers run (a large body needs us to read); the listener among them.

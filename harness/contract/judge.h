@@ -15,25 +15,34 @@ namespace halfsent {
 
 // What the scenario promises, as far as judging needs it.
 struct ContractTerms {
-  std::vector<std::string> keys;    // the jobs that must be settled; empty: every key the ledger ever showed
+  std::vector<std::string> keys;  // the jobs that must be settled; empty: every key the ledger ever showed
   bool downstream_honours_key = true;
   enum class OnDoubt { unstated, retry, flag } on_doubt = OnDoubt::unstated;
 };
 
-// An invariant looks at one key's events. Returns true and fills `verdict` when it has something to say.
+struct JobFacts;  // harness/contract/job_facts.h: what a history says about one job
+
+// An invariant looks at one job. Returns true and fills kind, why and evidence of `verdict` when it is violated.
 struct Invariant {
   std::string_view name;
   std::string_view summary;
   VerdictKind kind;
-  // Precondition: the history ends with a Finished event.
-  bool (*violated)(const History& history, const ContractTerms& terms, const std::string& key, KeyVerdict& verdict);
+  bool (*violated)(const JobFacts& job, const ContractTerms& terms, KeyVerdict& verdict);
 };
+// In order of precedence: the first that is violated is the verdict on the job, the others become notes.
 std::span<const Invariant> invariant_table();
 
 // Judges a whole history. Pure; never throws on any history that parses.
+// - An execution that did not end by itself (Finished other than drained, horizon, all exited) is inconclusive. What
+//   happened in it is judged; what is absent from it is not: a job that was still open is left out of `keys`.
+// - A fault counts as planned when it has an anchor, or is `refuse`; faults that only set a condition (skew, step,
+//   restart without an anchor) count when they fired.
 Verdict judge(const History& history, const Plan& plan, const ContractTerms& terms);
 
-// One exit code out of a verdict, by the precedence 3, 1, 5, 7, 4, 6.
+// One exit code out of a verdict, by the precedence 3, 1, 5, 7, 4, 6. A verdict on no job at all is not_reached.
 ExitCode exit_code(const Verdict& verdict);
+
+// The one of two that a command reports when both apply: 3, 2, 1, 5, 7, 4, 6, then held, then skipped.
+ExitCode more_serious(ExitCode a, ExitCode b);
 
 }  // namespace halfsent

@@ -18,11 +18,13 @@ namespace halfsent {
 
 // One name of one event. An event may have several names ("after_response" and "before_mark").
 struct Boundary {
-  Seq seq = 0;           // a Stopped, Requested or Accepted event
-  std::string name;      // "after_claim", "before_mark", "in_mark#3" -> name "in_mark", occurrence counted apart
-  std::string key;       // empty where the stop belongs to no job
+  Seq seq = 0;       // a Stopped, Requested or Accepted event
+  std::string name;  // one of boundary_table(), or "at:NAME"; "in_mark#3" is "in_mark" with occurrence 3
+  std::string key;   // empty where the stop belongs to no job
   std::string actor;
-  int occurrence = 1;    // n-th time of (name, key, actor)
+  // From 1: the n-th of (name, key, actor). Without a key: the n-th of (name, actor) with any key or none, since that
+  // is what an anchor without a key counts. So Anchor{name, key, occurrence} always leads an actor's fault back here.
+  int occurrence = 1;
   bool lock_held = false;  // the actor holds a ledger lock there: a hold is a lock-hold
   friend bool operator==(const Boundary&, const Boundary&) = default;
 };
@@ -34,14 +36,21 @@ struct BoundaryInfo {
 // The canonical names with what they mean, for `list` and for "nearest known name".
 std::span<const BoundaryInfo> boundary_table();
 
-// All names of all stops, ordered by seq, then by the order of the table.
+// All names of all stops, ordered by seq, then by the order of the table, then by key. A stop without a canonical name
+// has that of its effect ("ledger_write"), so that every stop has a name. REQUIRES: history.events is in order of seq.
 std::vector<Boundary> name_boundaries(const History& history);
 
 // The event a fault strikes at, given the history without it; nullopt: never reached there. For actor faults the
 // boundary's actor must be the fault's target; a downstream fault takes any actor's.
+// An empty key of the anchor matches any key; the occurrence counts over the boundaries that match, in order.
 std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundaries);
 
-// "after_accept 4187:2026-W33" or "in_mark 4187:2026-W33 #3".
+// The anchor by which a fault of `kind` strikes exactly at `boundary`, which is one of `boundaries`: resolve() of it
+// gives boundary.seq back. For downstream faults the occurrence counts over all actors and so may differ from the
+// boundary's own.
+Anchor anchor_for(FaultKind kind, const Boundary& boundary, std::span<const Boundary> boundaries);
+
+// As a plan writes it: "after_accept 4187:2026-W33" or "in_mark 4187:2026-W33 #3".
 std::string to_string(const Boundary& boundary);
 
 }  // namespace halfsent

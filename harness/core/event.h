@@ -29,17 +29,17 @@ struct Started {
 
 // A thread is parked at the entry of a system call that has an effect. It has not happened yet.
 struct Stopped {
-  std::string call;         // "sendto", "pwrite64", "fcntl", ...; "at" for an announced boundary
-  std::string object;       // "ledger.db-wal", "downstream", "pipe", "out.txt"; announced: its NAME
-  std::string detail = {};  // "setlk write 120+1", "offset 4096"; announced: its KEY
-  std::uint64_t bytes = 0;  // size of the data, 0 where there is none
+  std::string call = {};           // "sendto", "pwrite64", "fcntl", ...; "at" for an announced boundary
+  std::string object = {};         // "ledger.db-wal", "downstream", "pipe", "out.txt"; announced: its NAME
+  std::string detail = {};         // "setlk write 120+1", "offset 4096"; announced: its KEY
+  std::uint64_t bytes = 0;         // size of the data, 0 where there is none
   bool holds_ledger_lock = false;  // at entry, this actor holds a lock of a ledger transaction
   friend bool operator==(const Stopped&, const Stopped&) = default;
 };
 
 // A thread is held in a wait (sleep, poll, read of an empty pipe, lock held by another...).
 struct Waiting {
-  std::string call;
+  std::string call = {};
   std::string object = {};
   Nanoseconds deadline{-1};  // virtual time since start; negative: no time-out
   friend bool operator==(const Waiting&, const Waiting&) = default;
@@ -48,14 +48,14 @@ struct Waiting {
 // The downstream has received a complete request. It has not decided yet.
 struct Requested {
   std::uint64_t request = 0;  // 1, 2, 3 ... over the execution
-  std::string key;            // empty: the request carries none
-  std::string method;
-  std::string path;
-  std::string body_digest;    // xxh64 of the body, 16 hex digits
-  int attempt = 0;            // n-th request that carries this key, from 1
-  bool client_retry = false;  // re-sent by the client library within one attempt
-  Seq first_send = no_seq;    // the Stopped event whose release sent its first byte
-  std::string job = {};       // the job it is for, when the scenario can tell it without the key
+  std::string key = {};       // empty: the request carries none
+  std::string method = {};
+  std::string path = {};
+  std::string body_digest = {};  // xxh64 of the body, 16 hex digits
+  int attempt = 0;               // n-th request that carries this key, from 1
+  bool client_retry = false;     // re-sent by the client library within one attempt
+  Seq first_send = no_seq;       // the Stopped event whose release sent its first byte
+  std::string job = {};          // the job it is for, when the scenario can tell it without the key
   friend bool operator==(const Requested&, const Requested&) = default;
 };
 
@@ -63,7 +63,7 @@ struct Requested {
 // visible to the worker yet. `deduplicated`: the key was known and honoured, so there is no new effect.
 struct Accepted {
   std::uint64_t request = 0;
-  std::string key;
+  std::string key = {};
   bool deduplicated = false;
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
@@ -71,7 +71,7 @@ struct Accepted {
 // What the downstream did about the response: status and how ("full", "half", "drop", "reset", "late").
 struct Responded {
   std::uint64_t request = 0;
-  std::string key;
+  std::string key = {};
   int status = 0;
   std::string how = "full";
   friend bool operator==(const Responded&, const Responded&) = default;
@@ -79,18 +79,18 @@ struct Responded {
 
 // A row changed in the live view of the ledger. The event's actor is the one whose released step did it.
 struct LedgerChanged {
-  std::string key;
+  std::string key = {};
   JobState from = JobState::none;
   JobState to = JobState::none;
-  std::string raw_state = {};  // the ledger's own word for `to`
-  std::int64_t attempts = -1;  // negative: the rows query gives none
+  std::string raw_state = {};   // the ledger's own word for `to`
+  std::int64_t attempts = -1;   // negative: the rows query gives none
   Nanoseconds lease_until{-1};  // virtual time since start; negative: none
   friend bool operator==(const LedgerChanged&, const LedgerChanged&) = default;
 };
 
 // The live and the cold view of the ledger differ here: what a crash leaves depends on who is connected.
 struct CommitUncertain {
-  std::string key;
+  std::string key = {};
   JobState live = JobState::none;
   JobState cold = JobState::none;
   friend bool operator==(const CommitUncertain&, const CommitUncertain&) = default;
@@ -99,7 +99,7 @@ struct CommitUncertain {
 // A fault of the plan took effect. `fault` is its index in the plan.
 struct FaultFired {
   int fault = 0;
-  std::string text;  // the fault as the plan prints it
+  std::string text = {};  // the fault as the plan prints it
   friend bool operator==(const FaultFired&, const FaultFired&) = default;
 };
 
@@ -118,20 +118,20 @@ struct Ended {
 
 // Something a reader must know and no invariant needs ("wrote outside the world: /var/x").
 struct Note {
-  std::string text;
+  std::string text = {};
   friend bool operator==(const Note&, const Note&) = default;
 };
 
 // The last event. `reason`: "drained", "horizon", "all exited", "deadlock", "unsupported wait NAME",
 // "spins", "died", "output", "divergence", "interrupted". Only the first three can be judged as complete.
 struct Finished {
-  std::string reason;
+  std::string reason = {};
   std::string detail = {};
   friend bool operator==(const Finished&, const Finished&) = default;
 };
 
-using EventBody = std::variant<Started, Stopped, Waiting, Requested, Accepted, Responded, LedgerChanged, CommitUncertain,
-                               FaultFired, Released, Ended, Note, Finished>;
+using EventBody = std::variant<Started, Stopped, Waiting, Requested, Accepted, Responded, LedgerChanged,
+                               CommitUncertain, FaultFired, Released, Ended, Note, Finished>;
 
 struct Event {
   Seq seq = 0;

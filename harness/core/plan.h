@@ -1,11 +1,14 @@
 // A plan: what the engineer pastes. Scenario, seed, and the deviations from the default policy.
 //
-//   scenario polling_python; seed 7; kill worker-1 at after_accept 4187:2026-W33; hold worker-2 at before_mark K for 61s
+//   scenario polling_python; seed 7; kill worker-1 at after_accept 4187:2026-W33; hold worker-2 at before_mark K for
+//   61s
 //
-// ACTION [TARGET] [VALUE] at BOUNDARY [KEY] [#n] [for D] [options], joined by ';' or new lines. A line whose first character
-// (after white space) is '#' is a comment. KEY is bare [A-Za-z0-9:._-]+ or a JSON string; bytes that are not
-// UTF-8 are written as \udcXX in the JSON string. Durations: a whole number and one of ns us ms s min h.
-// Pure: text in, values out.
+// ACTION TARGET [VALUE] [at BOUNDARY [KEY] [#n]] [for D], in this order, joined by ';' or new lines; fault_table() has
+// the syntax of each action. `scenario NAME` comes first, `seed N` is optional (default 1). A line whose first
+// character (after white space) is '#' is a comment. Names and keys are bare [A-Za-z0-9:._-]+ or JSON strings (on one
+// line; ';' and '#' in them are ordinary; bytes that are not UTF-8 are written as \udcXX); a key that is the word "for"
+// is written in quotes. Durations: a whole number and one of ns us ms s min h. BOUNDARY is a name of boundary_table(),
+// or at:NAME for a point that the worker announces itself. Pure: text in, values out.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +39,14 @@ struct Anchor {
 
 struct Fault {
   FaultKind kind = FaultKind::kill;
-  std::string target = {};      // an actor; "downstream" for downstream faults
-  std::optional<Anchor> at = {};  // absent for refuse, skew, step, restart: they hold from the start (or, with `at`, from there)
-  Nanoseconds duration{0};      // hold, stall, late: for D; skew, step: by D (may be negative); restart: after D
-  KillScope scope = KillScope::tree;          // kill
-  int status = 0;                             // status N
-  RestartMode restart = RestartMode::after;   // restart
+  std::string target = {};  // an actor; "downstream" for downstream faults
+  std::optional<Anchor> at =
+      {};                   // may be absent for refuse, skew, restart: they hold from the start (with `at`, from there)
+  Nanoseconds duration{0};  // hold, stall, late: for D; skew, step: by D (may be negative); restart: after D;
+                            // refuse: for D, 0 is for ever
+  KillScope scope = KillScope::tree;         // kill
+  int status = 0;                            // status N
+  RestartMode restart = RestartMode::after;  // restart
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 
@@ -57,8 +62,8 @@ struct FaultInfo {
   FaultKind kind;
   std::string_view name;
   enum class Target { actor, downstream } target;
-  bool needs_anchor;
-  bool needs_duration;
+  bool needs_anchor;         // false: the anchor is optional
+  bool needs_duration;       // "for D" must be there
   std::string_view syntax;   // "hold ACTOR at BOUNDARY [KEY] [#n] for D"
   std::string_view summary;  // one sentence
   std::string_view example;
@@ -66,7 +71,8 @@ struct FaultInfo {
 std::span<const FaultInfo> fault_table();
 const FaultInfo& info(FaultKind kind);
 
-// Errors: ExitCode::usage, `line` and `column` (from 1) of the offending word, the nearest known word in `mend`.
+// Errors: ExitCode::usage, `line` and `column` (from 1, in characters) of the offending word, the nearest known word in
+// `mend`. Whether the scenario and its actors exist is for the caller to check.
 Result<Plan> parse_plan(std::string_view text);
 
 // One line, joined by "; ". parse_plan(to_string(p)) == p for every valid plan.
@@ -75,6 +81,7 @@ std::string to_string(const Fault& fault);
 
 // "61s", "1500ms", "2h": the largest unit that divides it. "-5s" for negative ones.
 std::string format_duration(Nanoseconds duration);
+// Errors: ExitCode::usage without a position.
 Result<Nanoseconds> parse_duration(std::string_view text);
 
 // A key as a plan or story shows it: bare when it can be, else a JSON string (never a raw control byte).

@@ -36,7 +36,7 @@ struct Verdict {
   int deduplicated = 0;
   int faults_planned = 0;
   int faults_fired = 0;
-  Nanoseconds last_terminal{0};           // when the last job became delivered or flagged: the detection delay
+  Nanoseconds last_terminal{0};  // when the last job became delivered or flagged: the detection delay
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };

@@ -1,6 +1,7 @@
 // Strategies propose plans. Pure: a clean history in, plans out.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,17 +13,33 @@ namespace halfsent {
 
 struct SweepOptions {
   std::vector<FaultKind> faults = {FaultKind::kill, FaultKind::hold, FaultKind::drop};
-  Nanoseconds hold_for{0};  // past the lease
+  Nanoseconds hold_for{0};            // past the lease; also how long `stall` and `late` last
+  std::vector<int> statuses = {503};  // one cell each for `status`
+  // Stops that belong to no job come again and again while a worker polls an idle ledger: of each (name, actor) only
+  // the first so many are swept.
+  int idle_repeats = 1;
 };
 
 // One cell of the crash-window matrix.
 struct SweepCell {
   Boundary boundary;
   Fault fault;
+  friend bool operator==(const SweepCell&, const SweepCell&) = default;
 };
 
-// Every window x every fault that applies to it, in the order of the clean history. Each named stop is taken once per
-// fault, under its most telling name; unnamed effects (ledger_write#n, send#n ...) are windows like all others.
-std::vector<SweepCell> sweep(const History& clean, const SweepOptions& options);
+struct SweepPlan {
+  std::vector<SweepCell> cells;  // in the order of the clean history, at one stop in the order of the options
+  int windows = 0;               // stops that have at least one cell
+  int left_out = 0;              // idle stops that idle_repeats left out
+  // Faults asked for that strike at no stop of their own (refuse, skew, step, restart): a sweep has no cell for them.
+  std::vector<FaultKind> without_windows;
+};
+
+// Every window x every fault that applies to it. Each stop is taken once per fault, under its most telling name: what
+// the stop comes before or after, then what it is inside of (in_claim), then an announced name, then the kind of
+// effect (ledger_write). Faults of an actor (kill, hold, term) strike at every stop of an actor; faults of the
+// downstream (drop, reset, half, stall, status, late) at before_accept and after_accept.
+SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& options);
+SweepPlan sweep(const History& clean, const SweepOptions& options);
 
 }  // namespace halfsent

@@ -4,15 +4,19 @@
 //   [world]     files = ["../sut/polling_python"] (copied into the world's folder before each execution, paths relative
 //               to the scenario file), lease = "60s", horizon = "30min", quiet = "3min"
 //   [ledger]    kind = "sqlite", path = "ledger.db" (inside the world), setup = "schema.sql" (file, relative to the
-//               scenario) and/or setup_sql = "...", rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]",
+//               scenario) and/or setup_sql = "...",
+//               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]",
 //               states = { pending = ["pending"], leased = [...], delivered = [...], flagged = [...] }
 //   [downstream] port = 8080, key = "header Idempotency-Key" | "json digest_key" | "path /send/{key}",
+//               job = ["json digest_key"] (tells the job of a request without a key),
 //               honours_key = true, dedupe_window = "24h"
-//   [[actor]]   name = "worker", count = 2, command = ["python3", "worker.py"], env = { A = "b" },
+//   [[actor]]   name = "worker", count = 2, command = ["python3", "worker.py", "{actor}"], env = { A = "b" },
 //               on_exit = "finished" | "restart"
 //   [sweep]     faults = ["kill", "hold", "drop"]
 //
-// Every key is listed in scenario_schema(), which is also the documentation. Unknown keys are errors.
+// In world.files and actor.command ${BIN} is the folder of the running program; in actor.command and the values of
+// actor.env {actor} is the actor's name. Every key is listed in scenario_schema(), which is also the documentation.
+// Unknown keys are errors.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +66,9 @@ struct LedgerConfig {
 struct ActorConfig {
   std::string name;
   int count = 1;  // actors are named NAME-1 .. NAME-count; with count = 1 too
+  // In both, {actor} stands for the name of the actor ("worker-1"): whoever starts it puts it in.
   std::vector<std::string> command;
-  std::map<std::string, std::string> env;
+  std::map<std::string, std::string> env;  // values only
   enum class OnExit { finished, restart } on_exit = OnExit::finished;
 };
 
@@ -72,7 +77,7 @@ struct Scenario {
   std::string description;
   std::filesystem::path file;  // where it was read from, absolute
   OnDoubt on_doubt = OnDoubt::unstated;
-  std::string naive_twin;      // path relative to `file`, empty: none
+  std::string naive_twin;  // path relative to `file`, empty: none
   bool expect_violation = false;
 
   std::vector<std::filesystem::path> files;  // absolute; folders are copied with their content
@@ -93,7 +98,7 @@ Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::pa
 struct SchemaKey {
   std::string_view table;  // "scenario", "world", "ledger", "downstream", "actor", "sweep"
   std::string_view key;
-  std::string_view type;   // "string", "duration", "list of strings", ...
+  std::string_view type;  // "string", "duration", "list of strings", ...
   bool required;
   std::string_view summary;
 };

@@ -1,6 +1,7 @@
 // One execution of one plan in a world of its own: the top of the engine.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct Execution {
 
 struct ExecutionOptions {
   bool probe = true;  // off: the ledger is not looked at (to prove that looking does not disturb)
+  int cpu = -1;       // the harness and its world share one CPU; -1: the first that we may use
 };
 
 // Runs executions of one scenario, one after another, in a sandbox that it keeps. Must be created and used on the main
@@ -42,6 +44,9 @@ class Runner {
   // clean parent once). A fault that is never reached is not in the history; the verdict says so.
   // Errors: divergence from a parent (ExitCode::diverged), environment faults.
   virtual Result<Execution> run(const Plan& plan) = 0;
+
+  // The world's folder as it was left by the last execution, until the next one (the harness's path).
+  [[nodiscard]] virtual std::filesystem::path world_folder() const = 0;
 };
 
 }  // namespace halfsent

@@ -1,0 +1,89 @@
+#include "harness/contract/earned.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <map>
+#include <set>
+
+#include "harness/contract/sentences.h"
+
+namespace halfsent {
+namespace {
+
+// A condition that holds from the start (skew, step, restart) has no moment at which it must fire.
+bool must_fire(const Fault& fault) { return fault.at.has_value() || fault.kind == FaultKind::refuse; }
+
+bool planned_term(const Plan& plan, const FaultFired& fired) {
+  return fired.fault >= 0 && static_cast<std::size_t>(fired.fault) < plan.faults.size() &&
+         plan.faults[static_cast<std::size_t>(fired.fault)].kind == FaultKind::term;
+}
+
+bool asked_for(const Ended& ended, bool after_term) {
+  switch (ended.how) {
+    case Ended::How::killed_by_plan:
+    case Ended::How::ended_with_world:
+      return true;
+    case Ended::How::exited:
+      return ended.code == 0 || after_term;
+    case Ended::How::signalled:
+      return after_term && ended.code == SIGTERM;
+  }
+  return false;
+}
+
+std::string death(const Event& event, const Ended& ended) {
+  return fmt::format("{} {} {} at {}, which the plan did not ask for", who(event),
+                     ended.how == Ended::How::exited ? "exited with code" : "was ended by signal", ended.code,
+                     in_seconds(event.at));
+}
+
+}  // namespace
+
+void check_faults(const History& history, const Plan& plan, Verdict& verdict) {
+  std::set<std::size_t> fired;
+  for (const auto& event : history.events) {
+    const auto* fault = std::get_if<FaultFired>(&event.body);
+    if (fault == nullptr || fault->fault < 0) continue;
+    if (static_cast<std::size_t>(fault->fault) < plan.faults.size())
+      fired.insert(static_cast<std::size_t>(fault->fault));
+  }
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+    const bool took_effect = fired.contains(i);
+    if (must_fire(plan.faults[i]) || took_effect) ++verdict.faults_planned;
+    if (must_fire(plan.faults[i]) && !took_effect) verdict.not_reached.push_back(to_string(plan.faults[i]));
+  }
+  verdict.faults_fired = static_cast<int>(fired.size());
+}
+
+void check_deaths(const History& history, const Plan& plan, Verdict& verdict) {
+  std::set<std::string> terminated;  // actors whose present incarnation got a planned SIGTERM
+  for (const auto& event : history.events) {
+    if (const auto* fired = std::get_if<FaultFired>(&event.body); fired != nullptr && planned_term(plan, *fired)) {
+      terminated.insert(plan.faults[static_cast<std::size_t>(fired->fault)].target);
+    }
+    const auto* ended = std::get_if<Ended>(&event.body);
+    if (ended == nullptr) continue;
+    const bool asked = asked_for(*ended, terminated.contains(event.actor));
+    if (event.process != 0) {
+      if (!asked && ended->how == Ended::How::signalled) verdict.notes.push_back(death(event, *ended));
+      continue;
+    }
+    if (!asked) verdict.inconclusive.push_back(death(event, *ended));
+    terminated.erase(event.actor);
+  }
+}
+
+void check_end(const History& history, Verdict& verdict) {
+  const Event* last = history.events.empty() ? nullptr : &history.events.back();
+  const auto* finished = last == nullptr ? nullptr : std::get_if<Finished>(&last->body);
+  if (finished == nullptr) {
+    verdict.inconclusive.push_back("the history is cut off: its last event does not say how the execution ended");
+    return;
+  }
+  if (is_complete(*finished)) return;
+  verdict.inconclusive.push_back(fmt::format("the execution ended at {}: {}{}{}", in_seconds(last->at),
+                                             finished->reason, finished->detail.empty() ? "" : ": ", finished->detail));
+}
+
+}  // namespace halfsent

@@ -1,0 +1,67 @@
+// What a history says about each job: which effects are its own, what became of its row, and where doubt arose.
+//
+// Pure. The facts point into the history they were gathered from, which must outlive them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/contract/judge.h"
+#include "harness/core/history.h"
+
+namespace halfsent {
+
+// One acceptance by the downstream.
+struct Effect {
+  const Event* requested = nullptr;  // null in a history that lacks it
+  const Event* accepted = nullptr;
+  bool deduplicated = false;  // the key was known and honoured: nothing new happened
+  std::string sent_key;       // as the request carried it, empty: none
+
+  // Doubt: before the row was marked, the worker died (its root process, or the one that sent), lost the response
+  // (drop, reset, half, a status that is no 2xx), or gave up waiting for it. Null: it knew, or could still learn, what
+  // happened.
+  const Event* doubt = nullptr;
+  std::string doubt_reason;  // "worker-1 died at 0.004 s, before the job was marked"
+};
+
+struct JobFacts {
+  std::string key;
+  std::vector<Effect> effects;        // in the order of acceptance
+  std::vector<const Event*> changes;  // LedgerChanged of its row, in order
+  std::vector<const Event*> requests;
+
+  // The row when the execution ended.
+  JobState state = JobState::none;
+  std::string raw_state;
+
+  const Event* finished = nullptr;  // null in a history that was cut off
+  bool complete = false;            // the execution ended by itself: what is absent may be judged
+
+  // Effects that were new, in order.
+  [[nodiscard]] std::vector<const Effect*> new_effects() const;
+  // The first change to delivered or flagged, or null.
+  [[nodiscard]] const Event* first_mark() const;
+  // The last change of the row, or null.
+  [[nodiscard]] const Event* last_change() const { return changes.empty() ? nullptr : changes.back(); }
+  // The last change to leased, or null.
+  [[nodiscard]] const Event* last_claim() const;
+};
+
+struct Facts {
+  std::map<std::string, JobFacts> jobs;  // the keys of the terms, every key the ledger showed, every key accepted
+  // Whether the ledger ever showed the key, or the terms name it.
+  std::map<std::string, bool> known;
+  // Accepted requests whose job could only be guessed, or not be told at all, as sentences.
+  std::vector<std::string> attribution_problems;
+};
+
+// A request belongs to the job whose key it carries. A key that is no job's (or none at all) says nothing: then it is
+// Requested.job, and failing that the job that the requesting incarnation claimed last and has not settled.
+Facts gather_facts(const History& history, const ContractTerms& terms);
+
+// True for the reasons with which an execution ends by itself.
+bool is_complete(const Finished& finished);
+
+}  // namespace halfsent

@@ -1,0 +1,180 @@
+#include "harness/contract/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <set>
+
+#include "harness/contract/earned.h"
+#include "harness/contract/invariants.h"
+#include "harness/contract/sentences.h"
+
+namespace halfsent {
+namespace {
+
+constexpr std::array invariants = {
+    Invariant{"duplicate", "one job accepted more than once", VerdictKind::duplicate, is_duplicate},
+    Invariant{"phantom", "reported delivered, never accepted", VerdictKind::phantom, is_phantom},
+    Invariant{"lost", "never accepted, and nothing will try again", VerdictKind::lost, is_lost},
+    Invariant{"stuck", "not terminal within the horizon", VerdictKind::stuck, is_stuck},
+};
+
+void count_effects(const History& history, Verdict& verdict) {
+  for (const auto& event : history.events) {
+    const auto* accepted = std::get_if<Accepted>(&event.body);
+    if (accepted == nullptr) continue;
+    ++(accepted->deduplicated ? verdict.deduplicated : verdict.accepted);
+  }
+}
+
+void copy_notes(const History& history, Verdict& verdict) {
+  for (const auto& event : history.events) {
+    const auto* note = std::get_if<Note>(&event.body);
+    if (note == nullptr) continue;
+    if (std::find(verdict.notes.begin(), verdict.notes.end(), note->text) != verdict.notes.end()) continue;
+    verdict.notes.push_back(note->text);
+  }
+}
+
+void settled(const JobFacts& job, KeyVerdict& verdict) {
+  const auto effects = job.new_effects();
+  std::vector<std::string> accepts;
+  for (const auto* effect : effects) {
+    accepts.push_back("from " + who_and_when(*effect->accepted));
+    verdict.evidence.push_back(effect->accepted->seq);
+  }
+  verdict.kind = job.state == JobState::flagged ? VerdictKind::flagged : VerdictKind::once;
+  verdict.why =
+      effects.empty() ? "not accepted" : fmt::format("accepted {}, {}", times(effects.size()), listed(accepts));
+  if (const Event* last = job.last_change()) {
+    verdict.why += ", " + row_change(*last);
+    verdict.evidence.push_back(last->seq);
+    std::sort(verdict.evidence.begin(), verdict.evidence.end());
+  }
+}
+
+void note_doubt(const JobFacts& job, const ContractTerms& terms, Verdict& verdict) {
+  if (!is_allowed_duplicate(job, terms)) return;
+  const auto effects = job.new_effects();
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i + 1 < effects.size(); ++i) reasons.push_back(effects[i]->doubt_reason);
+  verdict.notes.push_back(fmt::format("{} was accepted {}; allowed, since the scenario says on_doubt = \"retry\": {}",
+                                      quote_key(job.key), times(effects.size()), listed(reasons)));
+}
+
+// False: the execution was cut short and the job was still open, so there is nothing to say about it.
+bool judge_job(const JobFacts& job, const ContractTerms& terms, Verdict& verdict) {
+  KeyVerdict key;
+  key.key = job.key;
+  key.indeterminate =
+      std::any_of(job.effects.begin(), job.effects.end(), [](const Effect& effect) { return effect.doubt != nullptr; });
+  bool violated = false;
+  for (const auto& invariant : invariants) {
+    KeyVerdict said = key;
+    if (!invariant.violated(job, terms, said)) continue;
+    if (violated) {
+      verdict.notes.push_back(fmt::format("{} is also {}: {}", quote_key(job.key), invariant.name, said.why));
+    } else {
+      key = std::move(said);
+      violated = true;
+    }
+  }
+  if (!violated) {
+    const bool terminal =
+        job.state == JobState::flagged || (job.state == JobState::delivered && !job.new_effects().empty());
+    if (!job.complete && !terminal) return false;
+    settled(job, key);
+    note_doubt(job, terms, verdict);
+  }
+  verdict.keys.push_back(std::move(key));
+  return true;
+}
+
+// When the last of the judged jobs became delivered or flagged for good.
+Nanoseconds last_terminal(const JobFacts& job) {
+  Nanoseconds at{0};
+  for (const Event* event : job.changes) {
+    const auto& change = std::get<LedgerChanged>(event->body);
+    const auto terminal = [](JobState s) { return s == JobState::delivered || s == JobState::flagged; };
+    if (terminal(change.to) && !terminal(change.from)) at = event->at;
+  }
+  return at;
+}
+
+void note_unstated_doubt(const ContractTerms& terms, Verdict& verdict) {
+  if (terms.downstream_honours_key || terms.on_doubt != ContractTerms::OnDoubt::unstated) return;
+  if (std::none_of(verdict.keys.begin(), verdict.keys.end(), [](const KeyVerdict& k) { return k.indeterminate; }))
+    return;
+  verdict.notes.push_back(
+      "an effect is in doubt and the downstream does not honour keys: the scenario must say on_doubt = \"retry\" or "
+      "\"flag\"; until it does, any duplicate is a violation");
+}
+
+// The keys to judge, and a note on what the ledger or the downstream saw beyond them.
+std::set<std::string> judged_keys(const Facts& facts, const ContractTerms& terms, Verdict& verdict) {
+  std::set<std::string> keys(terms.keys.begin(), terms.keys.end());
+  std::vector<std::string> others;
+  for (const auto& [key, job] : facts.jobs) {
+    if (!facts.known.contains(key)) {
+      verdict.notes.push_back(fmt::format("{} was accepted and the ledger never had a row for it", quote_key(key)));
+    } else if (terms.keys.empty()) {
+      keys.insert(key);
+    } else if (!keys.contains(key)) {
+      others.push_back(quote_key(key));
+    }
+  }
+  if (!others.empty()) {
+    verdict.notes.push_back("not judged, because the scenario does not list them: " + listed(others));
+  }
+  return keys;
+}
+
+int seriousness(ExitCode code) {
+  constexpr std::array order = {ExitCode::harness_fault, ExitCode::usage,        ExitCode::violated,
+                                ExitCode::diverged,      ExitCode::inconclusive, ExitCode::not_reached,
+                                ExitCode::incomplete,    ExitCode::held,         ExitCode::skipped};
+  return static_cast<int>(std::distance(order.begin(), std::find(order.begin(), order.end(), code)));
+}
+
+}  // namespace
+
+std::span<const Invariant> invariant_table() { return invariants; }
+
+Verdict judge(const History& history, const Plan& plan, const ContractTerms& terms) {
+  Verdict verdict;
+  count_effects(history, verdict);
+  check_faults(history, plan, verdict);
+  check_end(history, verdict);
+  check_deaths(history, plan, verdict);
+  copy_notes(history, verdict);
+
+  const Facts facts = gather_facts(history, terms);
+  std::vector<std::string> open;
+  for (const auto& key : judged_keys(facts, terms, verdict)) {
+    const JobFacts& job = facts.jobs.at(key);
+    if (!judge_job(job, terms, verdict)) open.push_back(quote_key(key));
+    verdict.last_terminal = std::max(verdict.last_terminal, last_terminal(job));
+  }
+  if (!open.empty()) verdict.inconclusive.push_back("not judged, because the execution was cut short: " + listed(open));
+  for (const auto& problem : facts.attribution_problems) {
+    verdict.inconclusive.push_back(problem + " (say in [downstream] where a request tells its key or job)");
+  }
+  note_unstated_doubt(terms, verdict);
+  return verdict;
+}
+
+ExitCode exit_code(const Verdict& verdict) {
+  ExitCode code = ExitCode::held;
+  for (const auto& key : verdict.keys) {
+    if (is_violation(key.kind)) code = more_serious(code, ExitCode::violated);
+  }
+  if (!verdict.inconclusive.empty()) code = more_serious(code, ExitCode::inconclusive);
+  if (!verdict.not_reached.empty() || verdict.keys.empty()) code = more_serious(code, ExitCode::not_reached);
+  return code;
+}
+
+ExitCode more_serious(ExitCode a, ExitCode b) { return seriousness(a) <= seriousness(b) ? a : b; }
+
+}  // namespace halfsent

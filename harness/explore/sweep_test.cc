@@ -1,0 +1,187 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/explore/strategy.h"
+
+namespace halfsent {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Boundary boundary(Seq seq, std::string name, std::string key = "k", std::string actor = "worker-1",
+                  int occurrence = 1) {
+  return {
+      .seq = seq, .name = std::move(name), .key = std::move(key), .actor = std::move(actor), .occurrence = occurrence};
+}
+
+std::vector<std::string> faults_of(const SweepPlan& plan) {
+  std::vector<std::string> texts;
+  for (const auto& cell : plan.cells) texts.push_back(to_string(cell.fault));
+  return texts;
+}
+
+SweepPlan swept(const std::vector<Boundary>& boundaries, std::vector<FaultKind> faults) {
+  return sweep(boundaries, SweepOptions{.faults = std::move(faults), .hold_for = 61s});
+}
+
+TEST(Sweep, ActorFaultsStrikeAtEveryStopOfAnActor) {
+  const auto plan = swept({boundary(1, "after_claim"), boundary(4, "after_accept"), boundary(6, "file_sync")},
+                          {FaultKind::kill, FaultKind::hold, FaultKind::term});
+  EXPECT_THAT(faults_of(plan), ElementsAre("kill worker-1 at after_claim k", "hold worker-1 at after_claim k for 61s",
+                                           "term worker-1 at after_claim k", "kill worker-1 at after_accept k",
+                                           "hold worker-1 at after_accept k for 61s", "term worker-1 at after_accept k",
+                                           "kill worker-1 at file_sync k", "hold worker-1 at file_sync k for 61s",
+                                           "term worker-1 at file_sync k"));
+  EXPECT_EQ(plan.windows, 3);
+  EXPECT_EQ(plan.left_out, 0);
+}
+
+TEST(Sweep, DownstreamFaultsStrikeAroundTheAcceptOnly) {
+  const auto plan = swept({boundary(1, "before_send"), boundary(2, "before_accept"), boundary(3, "after_accept"),
+                           boundary(5, "after_response")},
+                          {FaultKind::drop, FaultKind::stall});
+  EXPECT_THAT(faults_of(plan),
+              ElementsAre("drop downstream at before_accept k", "stall downstream at before_accept k for 61s",
+                          "drop downstream at after_accept k", "stall downstream at after_accept k for 61s"));
+  EXPECT_EQ(plan.windows, 2);
+}
+
+TEST(Sweep, EveryStatusIsACellOfItsOwn) {
+  const std::vector<Boundary> boundaries = {boundary(2, "before_accept")};
+  const SweepOptions options{.faults = {FaultKind::status}, .statuses = {301, 500}};
+  EXPECT_THAT(faults_of(sweep(boundaries, options)),
+              ElementsAre("status downstream 301 at before_accept k", "status downstream 500 at before_accept k"));
+}
+
+TEST(Sweep, AStopWithSeveralNamesIsTakenOnceUnderTheMostTelling) {
+  EXPECT_THAT(faults_of(swept({boundary(1, "after_response"), boundary(1, "before_mark")}, {FaultKind::kill})),
+              ElementsAre("kill worker-1 at after_response k"));
+  EXPECT_THAT(
+      faults_of(swept({boundary(1, "in_claim"), boundary(1, "after_mark"), boundary(1, "send")}, {FaultKind::kill})),
+      ElementsAre("kill worker-1 at after_mark k"));
+  EXPECT_THAT(faults_of(swept({boundary(1, "ledger_write"), boundary(1, "in_claim")}, {FaultKind::kill})),
+              ElementsAre("kill worker-1 at in_claim k"));
+  EXPECT_THAT(faults_of(swept({boundary(1, "file_open"), boundary(1, "at:rendered")}, {FaultKind::kill})),
+              ElementsAre(testing::HasSubstr("rendered")));
+}
+
+TEST(Sweep, ADownstreamFaultKeepsItsNameWhereAnotherIsMoreTelling) {
+  EXPECT_THAT(
+      faults_of(swept({boundary(1, "after_send"), boundary(1, "before_accept")}, {FaultKind::kill, FaultKind::drop})),
+      ElementsAre("kill worker-1 at after_send k", "drop downstream at before_accept k"));
+}
+
+TEST(Sweep, KeysAndOccurrencesAreKept) {
+  EXPECT_THAT(
+      faults_of(
+          swept({boundary(1, "in_mark"), boundary(2, "in_mark", "k", "worker-1", 2), boundary(3, "in_mark", "j 2")},
+                {FaultKind::kill})),
+      ElementsAre("kill worker-1 at in_mark k", "kill worker-1 at in_mark k #2", "kill worker-1 at in_mark \"j 2\""));
+}
+
+TEST(Sweep, ADownstreamFaultCountsOverAllActors) {
+  const auto plan =
+      swept({boundary(1, "after_accept"), boundary(2, "after_accept", "k", "worker-2")}, {FaultKind::drop});
+  EXPECT_THAT(faults_of(plan),
+              ElementsAre("drop downstream at after_accept k", "drop downstream at after_accept k #2"));
+}
+
+std::vector<Boundary> polling() {
+  return {boundary(1, "ledger_lock", "", "worker-1", 1), boundary(2, "ledger_lock", "", "worker-2", 1),
+          boundary(3, "ledger_lock", "", "worker-1", 2), boundary(4, "ledger_lock", "", "worker-1", 3),
+          boundary(5, "ledger_lock", "k", "worker-1", 1)};
+}
+
+TEST(Sweep, IdleStopsAreSweptOncePerNameAndActorAndTheRestIsCounted) {
+  const auto plan = swept(polling(), {FaultKind::kill, FaultKind::hold});
+  EXPECT_EQ(plan.left_out, 2);
+  EXPECT_EQ(plan.windows, 3);
+  EXPECT_EQ(plan.cells.size(), 6u);
+}
+
+TEST(Sweep, IdleRepeatsIsAnOption) {
+  EXPECT_EQ(sweep(polling(), SweepOptions{.faults = {FaultKind::kill}, .idle_repeats = 0}).left_out, 4);
+  EXPECT_EQ(sweep(polling(), SweepOptions{.faults = {FaultKind::kill}, .idle_repeats = 2}).left_out, 1);
+  EXPECT_EQ(sweep(polling(), SweepOptions{.faults = {FaultKind::kill}, .idle_repeats = 9}).left_out, 0);
+}
+
+TEST(Sweep, AnAcceptWithoutAKeyIsNotIdle) {
+  const auto plan =
+      swept({boundary(1, "after_accept", ""), boundary(2, "after_accept", "", "worker-1", 2)}, {FaultKind::kill});
+  EXPECT_THAT(faults_of(plan), ElementsAre("kill worker-1 at after_accept", "kill worker-1 at after_accept #2"));
+  EXPECT_EQ(plan.left_out, 0);
+}
+
+TEST(Sweep, FaultsWithoutAWindowAreSaid) {
+  const auto plan = swept({boundary(1, "after_claim")}, {FaultKind::skew, FaultKind::kill, FaultKind::restart});
+  EXPECT_THAT(plan.without_windows, ElementsAre(FaultKind::skew, FaultKind::restart));
+  EXPECT_EQ(plan.cells.size(), 1u);
+}
+
+TEST(Sweep, AStopOfNoActorTakesNoActorFault) {
+  const auto plan = swept({boundary(1, "after_accept", "k", "")}, {FaultKind::kill, FaultKind::drop});
+  EXPECT_THAT(faults_of(plan), ElementsAre("drop downstream at after_accept k"));
+}
+
+TEST(Sweep, NothingComesOfNothing) {
+  EXPECT_THAT(sweep(History{}, SweepOptions{}).cells, IsEmpty());
+  EXPECT_EQ(swept({boundary(1, "after_response")}, {FaultKind::drop}).windows, 0);
+}
+
+// A claim, a send and a mark as a worker on SQLite makes them, then idle polling.
+History clean_history() {
+  History history{.scenario = "s", .seed = 1, .plan = {}, .events = {}};
+  const auto add = [&history](EventBody body) {
+    history.events.push_back(Event{.seq = history.events.size(),
+                                   .at = Nanoseconds{0},
+                                   .actor = "worker-1",
+                                   .incarnation = 1,
+                                   .process = 0,
+                                   .body = std::move(body)});
+  };
+  const auto stop = [&add](const char* call, const char* object, bool locked = false) {
+    add(Stopped{.call = call, .object = object, .detail = {}, .bytes = 0, .holds_ledger_lock = locked});
+  };
+  add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending});
+  stop("fcntl", "ledger.db-shm");
+  stop("pwrite64", "ledger.db-wal", true);
+  add(LedgerChanged{.key = "k", .from = JobState::pending, .to = JobState::leased});
+  stop("connect", "downstream");
+  stop("sendto", "downstream");
+  add(Requested{
+      .request = 1, .key = "k", .method = "POST", .path = "/", .body_digest = {}, .attempt = 1, .first_send = 5});
+  add(Accepted{.request = 1, .key = "k"});
+  add(Responded{.request = 1, .key = "k", .status = 200});
+  stop("fcntl", "ledger.db-shm");
+  stop("pwrite64", "ledger.db-wal", true);
+  add(LedgerChanged{.key = "k", .from = JobState::leased, .to = JobState::delivered});
+  for (int i = 0; i < 5; ++i) stop("fcntl", "ledger.db-shm");
+  return history;
+}
+
+TEST(Sweep, EveryCellOfARealHistoryLeadsBackToItsStopAndNoStopIsLeftOutUncounted) {
+  const History clean = clean_history();
+  const std::vector<Boundary> boundaries = name_boundaries(clean);
+  const auto plan = sweep(clean, {.faults = {FaultKind::kill, FaultKind::drop}, .hold_for = 61s});
+  std::set<Seq> killed;
+  for (const auto& cell : plan.cells) {
+    EXPECT_EQ(resolve(cell.fault, boundaries), cell.boundary.seq) << to_string(cell.fault);
+    if (cell.fault.kind == FaultKind::kill) {
+      EXPECT_TRUE(killed.insert(cell.boundary.seq).second) << to_string(cell.fault);
+    }
+  }
+  std::set<Seq> stops;
+  for (const auto& b : boundaries) stops.insert(b.seq);
+  EXPECT_EQ(killed.size() + plan.left_out, stops.size());
+  EXPECT_GT(plan.left_out, 0);
+  EXPECT_THAT(faults_of(plan),
+              testing::IsSupersetOf({"kill worker-1 at after_claim k", "kill worker-1 at before_send k",
+                                     "kill worker-1 at after_accept k", "drop downstream at after_accept k"}));
+}
+
+}  // namespace
+}  // namespace halfsent

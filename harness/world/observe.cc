@@ -1,0 +1,163 @@
+// What the last step did: deaths, the ledger, new stops, the downstream. In this order, always.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/world/engine.h"
+#include "harness/world/proc_fs.h"
+
+namespace halfsent {
+namespace {
+
+Nanoseconds relative_lease(const LedgerRow& row, Nanoseconds start_since_epoch) {
+  if (!row.lease_until) return Nanoseconds{-1};
+  const double seconds = *row.lease_until - std::chrono::duration<double>(start_since_epoch).count();
+  if (!(seconds >= 0 && seconds < 4e9)) return Nanoseconds{-1};
+  return std::chrono::milliseconds{std::llround(seconds * 1000)};
+}
+
+std::map<std::string, LedgerRow> by_key(const std::vector<LedgerRow>& rows) {
+  std::map<std::string, LedgerRow> map;
+  for (const LedgerRow& row : rows) map[row.key] = row;
+  return map;
+}
+
+}  // namespace
+
+void Engine::observe() {
+  observe_deaths();
+  if (error_ || gave_up_) return;
+  if (setup_.probe) observe_ledger();
+  observe_stops();
+  observe_downstream();
+}
+
+void Engine::observe_deaths() {
+  std::vector<Process*> dead = std::exchange(deaths_, {});
+  // The kernel tells of several deaths in any order.
+  std::sort(dead.begin(), dead.end(), [](const Process* a, const Process* b) {
+    return std::tie(a->actor->name, a->incarnation, a->index) < std::tie(b->actor->name, b->incarnation, b->index);
+  });
+  for (Process* process : dead) observe_end_of(*process);
+}
+
+void Engine::observe_end_of(Process& process) {
+  if (process.end_recorded) return;
+  process.end_recorded = true;
+  Actor& actor = *process.actor;
+  Ended ended;
+  if (process.killed_by_plan) {
+    ended.how = Ended::How::killed_by_plan;
+    if (process.death) ended.code = process.death->value;
+  } else if (process.death) {
+    ended.how = process.death->kind == Death::Kind::signaled ? Ended::How::signalled : Ended::How::exited;
+    ended.code = process.death->value;
+  }
+  record(process, ended);
+  if (&process != actor.root) return;
+  if (!process.killed_by_plan) {
+    if (actor.config->on_exit == ActorConfig::OnExit::restart) {
+      actor.restart_at = clock_.now() + std::chrono::seconds{1};  // as a supervisor would, and no busy loop
+    } else {
+      actor.finished = true;
+    }
+    return;
+  }
+  actor.held_until.reset();
+  switch (actor.restart) {
+    case Actor::Restart::after: actor.restart_at = clock_.now() + actor.restart_delay; break;
+    case Actor::Restart::never: actor.finished = true; break;
+    case Actor::Restart::while_peer_lives: actor.restart_when_alone = true; break;
+  }
+}
+
+void Engine::observe_ledger() {
+  const Result<bool> changed = probe_->changed();
+  if (!changed) return fail(changed.error());
+  if (*changed) {
+    Result<std::vector<LedgerRow>> live = probe_->live();
+    if (!live) return fail(live.error());
+    const auto before = by_key(rows_);
+    const auto now = by_key(*live);
+    rows_ = std::move(*live);
+    std::set<std::string> keys;
+    for (const auto& [key, row] : before) keys.insert(key);
+    for (const auto& [key, row] : now) keys.insert(key);
+    for (const std::string& key : keys) {
+      const auto old = before.find(key);
+      const auto current = now.find(key);
+      if (old != before.end() && current != now.end() && old->second == current->second) continue;
+      LedgerChanged change{.key = key};
+      if (old != before.end()) change.from = old->second.state;
+      if (current != now.end()) {
+        change.to = current->second.state;
+        change.raw_state = current->second.raw_state;
+        change.attempts = current->second.attempts;
+        change.lease_until = relative_lease(current->second, clock_.start_since_epoch());
+      }
+      if (change.to == JobState::leased) last_sender_.erase(key);
+      last_change_ = clock_.now();
+      record(last_actor_, last_incarnation_, last_process_, std::move(change));
+    }
+  }
+  const Result<std::optional<std::vector<LedgerRow>>> cold = probe_->cold();
+  if (!cold) return fail(cold.error());
+  if (!cold->has_value()) {
+    cold_rows_.clear();
+    return;
+  }
+  if (**cold == cold_rows_) return;
+  cold_rows_ = **cold;
+  const auto live = by_key(rows_);
+  const auto recovered = by_key(cold_rows_);
+  for (const auto& [key, row] : recovered) {
+    const auto found = live.find(key);
+    if (found != live.end() && found->second == row) continue;
+    record(last_actor_, last_incarnation_, last_process_,
+           CommitUncertain{.key = key, .live = found == live.end() ? JobState::none : found->second.state, .cold = row.state});
+  }
+}
+
+bool Engine::holds_ledger_lock(const Process& process) {
+  bool possible = false;
+  for (const auto& other : process.actor->processes) possible = possible || (!other->dead && other->may_hold_locks);
+  if (!possible) return false;
+  std::map<std::uint64_t, std::string> files;
+  for (const std::string& name : {scenario_.ledger.path, scenario_.ledger.path + "-shm"}) {
+    struct stat info {};
+    if (::stat((sandbox_.root() / "cwd" / name).c_str(), &info) == 0) files[info.st_ino] = name;
+  }
+  for (const FileLock& lock : list_locks()) {
+    const auto file = files.find(lock.inode);
+    if (!lock.posix || file == files.end() || !probe_->is_transaction_lock(file->second, lock.start, lock.length)) continue;
+    for (const auto& other : process.actor->processes)
+      if (!other->dead && other->pid == lock.process) return true;
+  }
+  return false;
+}
+
+void Engine::observe_stops() {
+  std::vector<pid_t> fresh;  // by number: a strike may end any of them
+  for (auto& actor : actors_)
+    for (auto& process : actor->processes)
+      for (auto& thread : process->threads)
+        if (!thread->recorded && (thread->state == Thread::State::parked || thread->state == Thread::State::held)) fresh.push_back(thread->tid);
+  for (const pid_t tid : fresh) {
+    Thread* thread = find_thread(tid);
+    if (thread == nullptr || error_) continue;
+    thread->recorded = true;
+    if (thread->effect) {
+      Effect& effect = *thread->effect;
+      effect.stop.holds_ledger_lock = holds_ledger_lock(*thread->process);
+      effect.seq = history_.events.size();
+      record(*thread->process, effect.stop);
+    } else if (thread->wait && thread->wait->kind != Wait::Kind::futex) {
+      // Which of its threads waits for which other one is the business of a program, and the kernel's order.
+      const SyscallRule* rule = find_rule(thread->notification.data.nr);
+      record(*thread->process, Waiting{.call = std::string(rule->name), .object = thread->wait->object, .deadline = thread->wait->deadline});
+    }
+  }
+}
+
+}  // namespace halfsent

@@ -1,0 +1,140 @@
+#include "harness/world/proc_fs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+namespace halfsent {
+namespace {
+
+std::string slurp(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  std::string text;
+  char chunk[4096];
+  ssize_t got = 0;
+  while ((got = ::read(fd, chunk, sizeof chunk)) > 0) text.append(chunk, static_cast<std::size_t>(got));
+  ::close(fd);
+  return text;
+}
+
+std::string proc(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+std::string read_link(const std::string& path) {
+  char target[4096];
+  const ssize_t got = ::readlink(path.c_str(), target, sizeof target);
+  return got > 0 ? std::string(target, static_cast<std::size_t>(got)) : std::string();
+}
+
+// The text after "Name:\t" up to the end of the line.
+std::string_view field(std::string_view text, std::string_view name) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') return line.substr(name.size() + 1);
+    at = end + 1;
+  }
+  return {};
+}
+
+std::uint64_t number(std::string_view text, int base) { return std::strtoull(std::string(text).c_str(), nullptr, base); }
+
+// The last of a list of numbers, one for each nested PID namespace.
+pid_t innermost(std::string_view list) {
+  const std::size_t last = list.find_last_of('\t');
+  return static_cast<pid_t>(number(last == list.npos ? list : list.substr(last), 10));
+}
+
+}  // namespace
+
+std::optional<ProcStatus> read_status(pid_t tid) {
+  const std::string text = slurp(proc(tid) + "/status");
+  if (text.empty()) return std::nullopt;
+  ProcStatus status;
+  status.process = static_cast<pid_t>(number(field(text, "Tgid"), 10));
+  status.parent = static_cast<pid_t>(number(field(text, "PPid"), 10));
+  status.world_process = innermost(field(text, "NStgid"));
+  status.world_thread = innermost(field(text, "NSpid"));
+  status.pending_thread = number(field(text, "SigPnd"), 16);
+  status.pending_process = number(field(text, "ShdPnd"), 16);
+  status.blocked = number(field(text, "SigBlk"), 16);
+  status.ignored = number(field(text, "SigIgn"), 16);
+  status.caught = number(field(text, "SigCgt"), 16);
+  return status;
+}
+
+std::optional<ProcStat> read_stat(pid_t process, pid_t tid) {
+  const std::string text = slurp(proc(process) + "/task/" + std::to_string(tid) + "/stat");
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos) return std::nullopt;
+  ProcStat stat;
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  const int got = std::sscanf(text.c_str() + end_of_name + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+                              &stat.state, &user, &system);
+  if (got != 3) return std::nullopt;
+  stat.cpu_ticks = user + system;
+  return stat;
+}
+
+std::vector<pid_t> list_threads(pid_t process) {
+  std::vector<pid_t> threads;
+  DIR* folder = ::opendir((proc(process) + "/task").c_str());
+  if (folder == nullptr) return threads;
+  while (const dirent* entry = ::readdir(folder))
+    if (entry->d_name[0] != '.') threads.push_back(static_cast<pid_t>(std::atoi(entry->d_name)));
+  ::closedir(folder);
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
+std::vector<pid_t> list_children(pid_t process) {
+  std::vector<pid_t> children;
+  for (const pid_t tid : list_threads(process)) {
+    const std::string text = slurp(proc(process) + "/task/" + std::to_string(tid) + "/children");
+    const char* at = text.c_str();
+    char* end = nullptr;
+    for (long pid = std::strtol(at, &end, 10); end != at; pid = std::strtol(at, &end, 10)) {
+      children.push_back(static_cast<pid_t>(pid));
+      at = end;
+    }
+  }
+  std::sort(children.begin(), children.end());
+  return children;
+}
+
+std::string descriptor_target(pid_t process, int fd) { return read_link(proc(process) + "/fd/" + std::to_string(fd)); }
+
+std::string working_directory(pid_t process) { return read_link(proc(process) + "/cwd"); }
+
+std::vector<FileLock> list_locks() {
+  std::vector<FileLock> locks;
+  const std::string text = slurp("/proc/locks");
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.find("->") != std::string::npos) continue;  // a waiter
+    char kind[16];
+    FileLock lock;
+    char last[32];
+    if (std::sscanf(line.c_str(), "%*d: %15s %*s %*s %d %*x:%*x:%" SCNu64 " %" SCNd64 " %31s", kind, &lock.process, &lock.inode,
+                    &lock.start, last) != 5)
+      continue;
+    lock.posix = std::strcmp(kind, "POSIX") == 0;
+    lock.length = std::strcmp(last, "EOF") == 0 ? 0 : std::strtoll(last, nullptr, 10) - lock.start + 1;
+    locks.push_back(lock);
+  }
+  return locks;
+}
+
+}  // namespace halfsent

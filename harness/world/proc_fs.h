@@ -1,0 +1,51 @@
+// What /proc tells about the world's processes, seen from the harness. All functions return empty or nullopt for a process
+// that is gone. No state. Threads: any.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace halfsent {
+
+struct ProcStatus {
+  pid_t process = 0;        // thread group, as the harness sees it
+  pid_t parent = 0;
+  pid_t world_process = 0;  // thread group in the innermost PID namespace
+  pid_t world_thread = 0;
+  std::uint64_t pending_thread = 0;
+  std::uint64_t pending_process = 0;
+  std::uint64_t blocked = 0;
+  std::uint64_t ignored = 0;
+  std::uint64_t caught = 0;
+};
+std::optional<ProcStatus> read_status(pid_t tid);
+
+// State letter of a thread and the CPU time it has used, in clock ticks.
+struct ProcStat {
+  char state = '?';
+  std::uint64_t cpu_ticks = 0;
+};
+std::optional<ProcStat> read_stat(pid_t process, pid_t tid);
+
+std::vector<pid_t> list_threads(pid_t process);   // ascending
+std::vector<pid_t> list_children(pid_t process);  // of all its threads, ascending
+
+// What descriptor `fd` of the process refers to: "socket:[1]", "pipe:[2]", a path; empty when closed.
+std::string descriptor_target(pid_t process, int fd);
+std::string working_directory(pid_t process);
+
+struct FileLock {
+  pid_t process = 0;  // as the harness sees it; 0 when not of the world, -1 for OFD locks
+  std::uint64_t inode = 0;
+  std::int64_t start = 0;
+  std::int64_t length = 0;  // 0: to the end of the file
+  bool posix = true;
+};
+// Locks that are held now (waiters left out).
+std::vector<FileLock> list_locks();
+
+}  // namespace halfsent

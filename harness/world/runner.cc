@@ -1,0 +1,217 @@
+// A runner keeps what executions of one scenario share: sandbox, filter, files, ledger, and the histories of parents.
+#include <sched.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "harness/intercept/filter.h"
+#include "harness/world/engine.h"
+#include "harness/world/execution.h"
+#include "harness/world/scratch_folder.h"
+
+namespace halfsent {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct WorldFile {
+  fs::path name;  // relative to the world's working folder
+  fs::perms mode{};
+  std::string content;
+  bool is_folder = false;
+};
+
+Result<WorldFile> read_file(const fs::path& from, const fs::path& name) {
+  std::ifstream in(from, std::ios::binary);
+  std::ostringstream content;
+  content << in.rdbuf();
+  if (!in) return Error{.code = ExitCode::usage, .message = "cannot read " + from.string(), .mend = "it is named in [world] files"};
+  return WorldFile{.name = name, .mode = fs::status(from).permissions(), .content = content.str()};
+}
+
+// Folders are copied with their content, in the order of their names.
+Result<std::vector<WorldFile>> read_files(const std::vector<fs::path>& sources) {
+  std::vector<WorldFile> files;
+  for (const fs::path& source : sources) {
+    if (!fs::is_directory(source)) {
+      Result<WorldFile> file = read_file(source, source.filename());
+      if (!file) return file.error();
+      files.push_back(std::move(*file));
+      continue;
+    }
+    std::vector<fs::path> entries;
+    for (const auto& entry : fs::recursive_directory_iterator(source)) entries.push_back(entry.path());
+    std::sort(entries.begin(), entries.end());
+    for (const fs::path& entry : entries) {
+      const fs::path name = entry.lexically_relative(source);
+      if (std::any_of(name.begin(), name.end(), [](const fs::path& part) { return part == "__pycache__"; })) continue;
+      if (fs::is_directory(entry)) {
+        files.push_back({.name = name, .mode = fs::perms::owner_all, .content = {}, .is_folder = true});
+        continue;
+      }
+      Result<WorldFile> file = read_file(entry, name);
+      if (!file) return file.error();
+      files.push_back(std::move(*file));
+    }
+  }
+  return files;
+}
+
+Result<void> write_files(const std::vector<WorldFile>& files, const fs::path& folder) {
+  for (const WorldFile& file : files) {
+    std::error_code error;
+    if (file.is_folder) {
+      fs::create_directories(folder / file.name, error);
+    } else {
+      std::ofstream(folder / file.name, std::ios::binary) << file.content;
+      fs::permissions(folder / file.name, file.mode, error);
+    }
+    if (error) return Error{.message = "cannot fill the world's folder: " + error.message()};
+  }
+  return {};
+}
+
+// The whole process moves to one CPU: see network_barrier.h.
+int pin(int cpu) {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
+  for (int i = 0; cpu < 0 && i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &allowed)) cpu = i;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  return ::sched_setaffinity(0, sizeof one, &one) == 0 ? cpu : -1;
+}
+
+class SandboxRunner final : public Runner {
+ public:
+  SandboxRunner(Scenario scenario, ExecutionOptions options) : scenario_(std::move(scenario)), options_(options) {}
+
+  Result<void> prepare();
+  Result<Execution> run(const Plan& plan) override;
+  [[nodiscard]] fs::path world_folder() const override { return sandbox_->root() / "cwd"; }
+
+ private:
+  Result<Execution> execute(const Plan& plan, std::span<const ResolvedFault> faults, std::span<const Event> prefix);
+  Result<void> fill_world();
+
+  Scenario scenario_;
+  ExecutionOptions options_;
+  std::optional<ScratchFolder> scratch_;
+  std::unique_ptr<Sandbox> sandbox_;
+  std::vector<sock_filter> filter_;
+  std::vector<WorldFile> files_;
+  Nanoseconds start_since_epoch_{0};
+  int cpu_ = -1;
+  std::map<std::string, History> parents_;  // by the plan that gave them
+};
+
+Result<void> SandboxRunner::prepare() {
+  Result<std::vector<sock_filter>> filter = build_filter();
+  if (!filter) return filter.error();
+  filter_ = std::move(*filter);
+  Result<std::vector<WorldFile>> files = read_files(scenario_.files);
+  if (!files) return files.error();
+  files_ = std::move(*files);
+  cpu_ = pin(options_.cpu);
+  Result<std::unique_ptr<Sandbox>> sandbox = Sandbox::create();
+  if (!sandbox) return sandbox.error();
+  sandbox_ = std::move(*sandbox);
+  Result<ScratchFolder> scratch = ScratchFolder::create();
+  if (!scratch) return scratch.error();
+  scratch_.emplace(std::move(*scratch));
+  // Midnight of the host's date: the day is real, the rest is the world's own.
+  constexpr time_t day = 24 * 60 * 60;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  start_since_epoch_ = std::chrono::seconds{now.tv_sec / day * day};
+
+  // The ledger is made once, by us, and laid into each world as a file.
+  if (!scenario_.ledger.setup.empty()) {
+    const fs::path file = scratch_->path() / "template.db";
+    if (Result<void> made = create_ledger(scenario_.ledger, file); !made) {
+      Error error = made.error();
+      if (error.file.empty()) error.file = scenario_.file.string();
+      return error;
+    }
+    Result<WorldFile> ledger = read_file(file, scenario_.ledger.path);
+    if (!ledger) return ledger.error();
+    files_.push_back(std::move(*ledger));
+  }
+  return {};
+}
+
+Result<void> SandboxRunner::fill_world() {
+  if (Result<void> fresh = sandbox_->reset(); !fresh) return fresh.error();
+  return write_files(files_, world_folder());
+}
+
+Result<Execution> SandboxRunner::execute(const Plan& plan, std::span<const ResolvedFault> faults, std::span<const Event> prefix) {
+  if (Result<void> filled = fill_world(); !filled) return filled.error();
+  Engine engine({.scenario = &scenario_,
+                 .sandbox = sandbox_.get(),
+                 .filter = filter_,
+                 .faults = faults,
+                 .prefix = prefix,
+                 .seed = plan.seed,
+                 .start_since_epoch = start_since_epoch_,
+                 .scratch = scratch_->path(),
+                 .cpu = cpu_,
+                 .probe = options_.probe});
+  Result<Execution> execution = engine.run();
+  if (execution) execution->history.plan = to_string(plan);
+  return execution;
+}
+
+// Resolves the faults one after another, each in the history of the plan with those before it.
+Result<Execution> SandboxRunner::run(const Plan& plan) {
+  std::vector<ResolvedFault> resolved;
+  std::vector<ResolvedFault> open;
+  Plan known{.scenario = plan.scenario, .seed = plan.seed, .faults = {}};
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+    const Fault& fault = plan.faults[i];
+    (fault.at ? open : resolved).push_back({.index = static_cast<int>(i), .fault = fault});
+    if (!fault.at) known.faults.push_back(fault);
+  }
+  std::vector<Event> prefix;
+  Seq last = 0;
+  while (true) {
+    std::string name = to_string(known);
+    for (const ResolvedFault& fault : resolved) name += "/" + std::to_string(fault.index);
+    if (open.empty()) return execute(plan, resolved, prefix);
+    if (!parents_.contains(name)) {
+      Result<Execution> parent = execute(known, resolved, prefix);
+      if (!parent) return parent.error();
+      parents_[name] = std::move(parent->history);
+    }
+    const History& parent = parents_.at(name);
+    const std::vector<Boundary> boundaries = name_boundaries(parent);
+    auto next = open.end();
+    for (auto fault = open.begin(); fault != open.end(); ++fault) {
+      const std::optional<Seq> at = resolve(fault->fault, boundaries);
+      if (!at || *at < last) continue;
+      fault->at = *at;
+      if (next == open.end() || fault->at < next->at) next = fault;
+    }
+    if (next == open.end()) return execute(plan, resolved, prefix);  // the rest is never reached
+    last = next->at;
+    prefix.assign(parent.events.begin(), parent.events.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+    resolved.push_back(*next);
+    known.faults.push_back(next->fault);
+    open.erase(next);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> Runner::create(Scenario scenario, ExecutionOptions options) {
+  auto runner = std::make_unique<SandboxRunner>(std::move(scenario), options);
+  if (Result<void> ready = runner->prepare(); !ready) return ready.error();
+  return std::unique_ptr<Runner>(std::move(runner));
+}
+
+}  // namespace halfsent

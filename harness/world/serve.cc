@@ -1,0 +1,126 @@
+// The downstream's side of a step: requests that have arrived, what the plan does to them, answers that are due.
+#include <algorithm>
+
+#include "harness/world/engine.h"
+
+namespace halfsent {
+namespace {
+
+std::string_view mode_name(AnswerMode mode) {
+  switch (mode) {
+    case AnswerMode::full: return "full";
+    case AnswerMode::half: return "half";
+    case AnswerMode::drop: return "drop";
+    case AnswerMode::reset: return "reset";
+  }
+  return "full";
+}
+
+}  // namespace
+
+void Engine::observe_downstream() {
+  while (!error_ && !gave_up_) {
+    if (std::exchange(network_dirty_, false)) barrier_->pass();
+    drain_downstream();
+    // Somebody may have waited in the kernel for room to send.
+    if (anybody_runs()) {
+      settle();
+      continue;
+    }
+    answer_due_requests();
+    while (!arrivals_.empty() && !error_) {
+      const Arrival arrival = std::move(arrivals_.front());
+      arrivals_.pop_front();
+      serve(arrival);
+    }
+    for (const BadInput& bad : std::exchange(bad_input_, {})) {
+      const auto from = connections_.find(bad.peer_port);
+      const Note note{.text = "the downstream answered " + std::to_string(bad.status) + " to input that is no request: " + bad.why};
+      if (from == connections_.end()) {
+        record(nullptr, 0, 0, note);
+      } else {
+        record(from->second.actor, from->second.incarnation, from->second.process_index, note);
+      }
+    }
+    if (!network_dirty_ && !downstream_->has_unwritten()) break;
+    if (downstream_->has_unwritten() && !network_dirty_) break;  // the client must read first
+  }
+}
+
+void Engine::serve(const Arrival& arrival) {
+  Request& request = requests_[arrival.id];
+  request.arrival = arrival;
+  Connection& connection = connections_[arrival.peer_port];
+  request.from = connection;
+  connection.first_send = no_seq;
+  const std::string& job = arrival.key.empty() ? arrival.job : arrival.key;
+  Requested requested{.request = arrival.id,
+                      .key = arrival.key,
+                      .method = arrival.method,
+                      .path = arrival.path,
+                      .body_digest = arrival.body_digest,
+                      .attempt = ++attempts_[job],
+                      .first_send = request.from.first_send,
+                      .job = arrival.job};
+  const std::string sender = request.from.actor == nullptr ? "" : request.from.actor->name + "/" + std::to_string(request.from.incarnation);
+  requested.client_retry = !job.empty() && last_sender_[job] == sender;
+  last_sender_[job] = sender;
+  request_fault_ = nullptr;
+  record(request.from.actor, request.from.incarnation, request.from.process_index, requested);
+  if (serve_fault(arrival.id)) return;
+  const Downstream::Acceptance acceptance = downstream_->accept(arrival.id, clock_.now());
+  record(request.from.actor, request.from.incarnation, request.from.process_index,
+         Accepted{.request = arrival.id, .key = arrival.key, .deduplicated = acceptance.deduplicated});
+  if (serve_fault(arrival.id)) return;
+  answer_request(arrival.id, {});
+}
+
+bool Engine::serve_fault(RequestId id) {
+  const Fault* fault = std::exchange(request_fault_, nullptr);
+  if (fault == nullptr) return false;
+  const bool accepted = std::holds_alternative<Accepted>(history_.events[history_.events.size() - 2].body);  // the fault is the last
+  switch (fault->kind) {
+    case FaultKind::drop: answer_request(id, {.mode = AnswerMode::drop}); return true;
+    case FaultKind::reset: answer_request(id, {.mode = AnswerMode::reset}); return true;
+    case FaultKind::half: answer_request(id, {.mode = AnswerMode::half}); return true;
+    case FaultKind::status: answer_request(id, {.status = fault->status}); return true;
+    case FaultKind::stall: late_.push_back({.due = clock_.now() + fault->duration, .id = id, .how = {.mode = AnswerMode::drop}}); return true;
+    case FaultKind::late:
+      late_.push_back({.due = clock_.now() + fault->duration, .id = id, .how = {}, .accept_first = !accepted});
+      return true;
+    default: return false;
+  }
+}
+
+void Engine::answer_request(RequestId id, Answer how) {
+  const Request& request = requests_.at(id);
+  const bool lost = request.from.process != nullptr && request.from.process->dead;
+  downstream_->answer(id, how);
+  network_dirty_ = true;
+  record(request.from.actor, request.from.incarnation, request.from.process_index,
+         Responded{.request = id,
+                   .key = request.arrival.key,
+                   .status = how.mode == AnswerMode::drop || how.mode == AnswerMode::reset ? 0 : how.status,
+                   .how = std::string(lost ? "lost" : mode_name(how.mode))});
+}
+
+void Engine::answer_due_requests() {
+  while (!error_) {
+    const auto due = std::min_element(late_.begin(), late_.end(), [](const LateAnswer& a, const LateAnswer& b) {
+      return std::tie(a.due, a.id) < std::tie(b.due, b.id);
+    });
+    if (due == late_.end() || due->due > clock_.now()) return;
+    const LateAnswer answer = *due;
+    late_.erase(due);
+    if (answer.accept_first) {
+      const Request& request = requests_.at(answer.id);
+      const Downstream::Acceptance acceptance = downstream_->accept(answer.id, clock_.now());
+      record(request.from.actor, request.from.incarnation, request.from.process_index,
+             Accepted{.request = answer.id, .key = request.arrival.key, .deduplicated = acceptance.deduplicated});
+      if (serve_fault(answer.id)) continue;
+    }
+    answer_request(answer.id, answer.how);
+  }
+}
+
+}  // namespace halfsent

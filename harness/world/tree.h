@@ -1,0 +1,134 @@
+// The processes of the world as the controller knows them: actors, their process trees, their threads.
+// Plain data with owners; the engine keeps the rules. Threads: one (the harness's).
+#pragma once
+
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/types.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/event.h"
+#include "harness/process/death.h"
+#include "harness/process/unique_fd.h"
+#include "harness/scenario/scenario.h"
+
+namespace halfsent {
+
+struct Process;
+struct Actor;
+
+// What a held thread waits for.
+struct Wait {
+  enum class Kind {
+    sleep,       // the deadline only
+    descriptors, // poll, select, epoll, reads, writes to pipes: any of `fds`
+    futex,       // a wake-up, or a changed word at `address`
+    child,       // the end of a child (`child`: pid in the world, -1 any)
+    posix_lock,  // fcntl: nobody else holds a conflicting lock
+    description_lock,  // flock and OFD locks: taken by us on the worker's descriptor
+    signal,      // a signal that is not blocked by `signal_mask`
+  };
+  Kind kind = Kind::sleep;
+  Nanoseconds deadline{-1};  // virtual time since start; negative: none
+  std::vector<pollfd> fds{};
+  std::uint64_t address = 0;
+  std::uint32_t word = 0;
+  bool is_private = false;
+  bool woken = false;
+  int child = -1;
+  std::optional<std::uint64_t> signal_mask{};  // the mask while waiting, when the call brings its own
+  std::uint64_t wanted_signals = 0;            // rt_sigtimedwait: these end the wait although blocked
+  std::string object{};                        // for the history
+};
+
+// An effect that has not happened yet.
+struct Effect {
+  Stopped stop;
+  std::uint16_t local_port = 0;  // sends and connects to the downstream: the worker's end (0: not known yet)
+  bool to_downstream = false;
+  bool is_connect = false;
+  int fd = -1;
+  Seq seq = no_seq;  // its Stopped event
+};
+
+struct Thread {
+  enum class State {
+    running,    // in the worker's own code, or in a call that we let continue
+    pending,    // stopped; not looked at yet, because it is not its process's turn
+    parked,     // stopped at an effect
+    held,       // stopped in a wait
+    in_kernel,  // asleep in a call of its own that we let continue
+    in_vfork,   // suspended until its child has a program of its own
+  };
+  pid_t tid = 0;
+  Process* process = nullptr;
+  State state = State::running;
+  seccomp_notif notification{};  // valid while pending, parked or held
+  std::optional<Wait> wait{};
+  std::optional<Effect> effect{};
+  bool recorded = false;         // the stop or wait is in the history
+  bool has_forked = false;       // look for new children at its next stop
+  bool signal_waits = false;     // a signal may be pending for it
+};
+
+// A timer of a process (alarm, setitimer, timer_create), kept by us.
+struct VirtualTimer {
+  int id = 0;  // negative: ITIMER_REAL
+  Nanoseconds deadline{-1};  // negative: not armed
+  Nanoseconds interval{0};
+  int signal = 0;            // 0: notifies nobody
+  std::uint64_t value = 0;   // sigev_value
+  pid_t thread = 0;          // SIGEV_THREAD_ID: thread in the world, 0: the process
+};
+
+struct Process {
+  pid_t pid = 0;        // as the harness sees it
+  pid_t world_pid = 0;  // as the world sees it
+  Process* parent = nullptr;  // within the actor's tree
+  Actor* actor = nullptr;
+  int incarnation = 1;
+  int index = 0;        // creation order in its incarnation
+  bool is_root = false;
+  bool dead = false;
+  bool reaped = false;
+  bool killed_by_plan = false;  // its end is the doing of a fault
+  bool kill_sent = false;       // its end is certain
+  bool end_recorded = false;
+  std::optional<Death> death{};  // roots only: others are reaped by their parents
+  std::unique_ptr<boost::asio::posix::stream_descriptor> pidfd;
+  std::shared_ptr<boost::asio::posix::stream_descriptor> listener;
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::vector<VirtualTimer> timers;
+  std::uint64_t random_calls = 0;
+  bool may_hold_locks = false;
+  std::uint64_t cpu_ticks_mark = 0;  // CPU time at its last stop, for the watchdog
+};
+
+struct Actor {
+  std::string name;
+  const ActorConfig* config = nullptr;
+  int incarnation = 0;
+  std::vector<std::unique_ptr<Process>> processes;  // of all incarnations that still have some, in creation order
+  int next_index = 0;
+  Process* root = nullptr;     // of the current incarnation; nullptr: not running
+  Process* current = nullptr;  // whose turn it is within the actor
+  std::optional<Nanoseconds> held_until{};
+  std::optional<Nanoseconds> restart_at{};
+  bool restart_when_alone = false;
+  bool finished = false;       // ended by itself and stays away
+  Nanoseconds restart_delay{0};
+  enum class Restart { after, never, while_peer_lives } restart = Restart::after;
+  Nanoseconds skew{0};
+  bool refused = false;        // connects are refused
+  std::optional<Nanoseconds> refused_until{};
+  int output_fd = -1;          // memfd of the current incarnation, owned by the engine
+};
+
+}  // namespace halfsent

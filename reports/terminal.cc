@@ -1,0 +1,153 @@
+#include "reports/terminal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "harness/core/text.h"
+#include "reports/layout.h"
+
+namespace halfsent {
+namespace {
+
+constexpr std::size_t most_jobs = 8;
+
+std::string field(std::string_view name, std::string_view text, Paint how, const Style& style) {
+  return fmt::format("{}  {}\n", paint(pad(name, 12), how, style), text);
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
+int count_kind(const Verdict& verdict, VerdictKind kind) {
+  return static_cast<int>(
+      std::count_if(verdict.keys.begin(), verdict.keys.end(), [kind](const KeyVerdict& k) { return k.kind == kind; }));
+}
+
+bool has_violation(const Verdict& verdict) {
+  return std::any_of(verdict.keys.begin(), verdict.keys.end(),
+                     [](const KeyVerdict& k) { return is_violation(k.kind); });
+}
+
+std::string violations(const Verdict& verdict, const Style& style) {
+  std::string out;
+  std::size_t shown = 0;
+  std::size_t left_out = 0;
+  for (const auto& key : verdict.keys) {
+    if (!is_violation(key.kind)) continue;
+    if (++shown > most_jobs) {
+      ++left_out;
+      continue;
+    }
+    out += field(upper(to_string(key.kind)), quote_key(key.key), Paint::bad, style);
+    out += field("  why", printable(key.why), Paint::plain, style);
+  }
+  if (left_out > 0) out += field("", fmt::format("and {} more jobs", left_out), Paint::plain, style);
+  return out;
+}
+
+// "connect downstream", "pwrite64 ledger.db-wal (offset 4096), 4120 bytes"
+std::string describe(const Event& event) {
+  if (const auto* stop = std::get_if<Stopped>(&event.body)) {
+    std::string text = stop->call;
+    if (!stop->object.empty()) text += " " + stop->object;
+    if (!stop->detail.empty()) text += " (" + stop->detail + ")";
+    if (stop->bytes > 0) text += fmt::format(", {}", count_of(static_cast<int>(stop->bytes), "byte"));
+    if (stop->holds_ledger_lock) text += ", locked";
+    return printable(text);
+  }
+  if (const auto* request = std::get_if<Requested>(&event.body)) {
+    return printable(fmt::format("request {}: {} {}", request->request, request->method, request->path));
+  }
+  if (const auto* accepted = std::get_if<Accepted>(&event.body)) {
+    return fmt::format("accept of request {}{}", accepted->request, accepted->deduplicated ? ", a repeat" : "");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string replay_line(const Plan& plan) {
+  std::string quoted = "'";
+  for (const char c : printable(to_string(plan))) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return "halfsent replay " + quoted + "'\n";
+}
+
+std::string earned_line(const Verdict& verdict, const Style& style) {
+  const bool earned = verdict.inconclusive.empty() && verdict.not_reached.empty() && !verdict.keys.empty();
+  const bool violated = has_violation(verdict);
+  std::string line = violated ? "violated" : earned ? "held" : "not earned";
+  line = paint(line, violated ? Paint::bad : earned ? Paint::good : Paint::warn, style);
+  line +=
+      fmt::format(": {} once, {} flagged; {}, {} recognised; {} of {} fired",
+                  count_of(count_kind(verdict, VerdictKind::once), "job"), count_kind(verdict, VerdictKind::flagged),
+                  count_of(verdict.accepted, "effect"), count_of(verdict.deduplicated, "repeat"), verdict.faults_fired,
+                  count_of(verdict.faults_planned, "fault"));
+  if (verdict.last_terminal.count() > 0) line += "; settled at " + seconds(verdict.last_terminal);
+  if (verdict.keys.empty()) line += "; no job was judged";
+  return line + "\n";
+}
+
+std::string verdict_block(const Verdict& verdict, const Plan& plan, const Style& style) {
+  std::string out = has_violation(verdict) ? violations(verdict, style) : earned_line(verdict, style);
+  for (const auto& text : verdict.inconclusive) out += field("INCONCLUSIVE", printable(text), Paint::warn, style);
+  for (const auto& text : verdict.not_reached) out += field("NOT REACHED", printable(text), Paint::warn, style);
+  for (const auto& text : verdict.notes) out += field("note", printable(text), Paint::dim, style);
+  out += field("plan", printable(to_string(plan)), Paint::plain, style);
+  const std::string replay = replay_line(plan);
+  return out + field("replay", std::string_view(replay).substr(0, replay.size() - 1), Paint::plain, style);
+}
+
+std::string windows_table(const History& history, std::span<const Boundary> boundaries, const Style& style) {
+  std::vector<std::vector<Cell>> rows = {{{"time", Paint::bold},
+                                          {"actor", Paint::bold},
+                                          {"process", Paint::bold},
+                                          {"stop", Paint::bold},
+                                          {"names", Paint::bold}}};
+  auto event = history.events.begin();
+  for (auto first = boundaries.begin(); first != boundaries.end();) {
+    const auto last = std::find_if(first, boundaries.end(), [first](const Boundary& b) { return b.seq != first->seq; });
+    event = std::find_if(event, history.events.end(), [first](const Event& e) { return e.seq == first->seq; });
+    if (event == history.events.end()) break;
+    std::string names;
+    for (auto it = first; it != last; ++it) names += (it == first ? "" : ", ") + to_string(*it);
+    const std::string actor =
+        event->incarnation > 1 ? fmt::format("{} ({})", event->actor, event->incarnation) : event->actor;
+    rows.push_back({{fmt::format("{}.{:06}", event->at.count() / 1'000'000'000, event->at.count() / 1000 % 1'000'000)},
+                    {printable(actor)},
+                    {std::to_string(event->process)},
+                    {describe(*event)},
+                    {printable(names)}});
+    first = last;
+  }
+  return table(rows, 3, style);
+}
+
+std::string worker_output(std::string_view actor, int incarnation, std::string_view text, std::size_t max_lines,
+                          const Style& style) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  std::string out =
+      paint(fmt::format("output of {} (incarnation {})", printable(actor), incarnation), Paint::bold, style);
+  out += lines.empty() ? ": none\n" : ":\n";
+  const std::size_t first = lines.size() > max_lines ? lines.size() - max_lines : 0;
+  if (first > 0) out += fmt::format("  ({} earlier)\n", count_of(static_cast<int>(first), "line"));
+  for (std::size_t i = first; i < lines.size(); ++i) out += fmt::format("  {}\n", printable(lines[i]));
+  return out;
+}
+
+}  // namespace halfsent

@@ -1,0 +1,75 @@
+// Reports for a terminal: pure functions of values to text, always ending in a new line.
+//
+// Everything that comes from outside (keys, states, paths, names, output of workers) is shown through printable() of
+// core/text.h: no control byte, no invalid UTF-8 and no change of direction reaches the terminal. The only escape
+// sequences are our own colours.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/boundary.h"
+#include "harness/core/history.h"
+#include "harness/core/plan.h"
+#include "harness/core/verdict.h"
+
+namespace halfsent {
+
+struct Style {
+  bool colour = false;
+  int width = 100;  // tables and stories are cut to it, sentences and lines to paste are not; 0: no limit
+};
+
+// Who did what at which virtual time, for a reader who has not seen the code. Tells one job when `key` is not empty,
+// else the first job that violates, else all jobs. Stops that changed nothing are left out; lines that prove the
+// verdict begin with '>'.
+std::string story(const History& history, const Verdict& verdict, const Style& style, std::string_view key = {});
+
+// Verdict, key and why of each violated job; what keeps the execution from being a pass; notes; the plan on one line;
+// the line that replays it. Where nothing is wrong, the earned line instead of the violations.
+std::string verdict_block(const Verdict& verdict, const Plan& plan, const Style& style);
+
+// "held: 1 job once, 0 flagged; 1 effect, 1 repeat recognised; 1 of 1 faults fired; settled at 60.013 s"
+// Says "not earned" and why where the verdict is neither a violation nor a pass.
+std::string earned_line(const Verdict& verdict, const Style& style);
+
+// `halfsent replay 'PLAN'`, quoted for a POSIX shell.
+std::string replay_line(const Plan& plan);
+
+// One row a stop: virtual time, actor, process, what it was, its names.
+std::string windows_table(const History& history, std::span<const Boundary> boundaries, const Style& style);
+
+// The last `max_lines` lines that a worker printed, indented under a heading.
+std::string worker_output(std::string_view actor, int incarnation, std::string_view text, std::size_t max_lines,
+                          const Style& style);
+
+// In order of gravity: of several executions in one cell the first is shown.
+enum class CellOutcome { duplicate, phantom, lost, stuck, error, diverged, inconclusive, not_reached, flagged, ok };
+std::string_view to_string(CellOutcome outcome);
+
+// What one verdict is in the matrix. A verdict on no job is not_reached.
+CellOutcome cell_outcome(const Verdict& verdict);
+
+struct SweepCellResult {
+  Boundary boundary;
+  Fault fault;
+  CellOutcome outcome = CellOutcome::ok;
+};
+
+struct SweepSummary {
+  std::vector<SweepCellResult> cells;
+  int executions = 0;
+  int accepted = 0;
+  int deduplicated = 0;
+  int faults_planned = 0;
+  int faults_fired = 0;
+  int idle_left_out = 0;                   // idle stops that the sweep left out
+  std::vector<FaultKind> without_windows;  // faults asked for that have no window
+};
+
+// The matrix windows x faults and its totals. A row is a boundary's name and key, over all actors and occurrences.
+std::string sweep_summary(const SweepSummary& summary, const Style& style);
+
+}  // namespace halfsent
