@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "fakes/downstream.h"
@@ -17,6 +18,7 @@ struct Wrong {
   const char* name;
   std::string input;
   int status;
+  friend std::ostream& operator<<(std::ostream& out, const Wrong& wrong) { return out << wrong.name; }
 };
 
 DownstreamConfig small_limits() {

@@ -43,6 +43,7 @@ class Curl : public ::testing::Test {
     std::vector<std::string> all{"curl", "-q", "--silent", "--noproxy", "*", "--max-time", "30", "--output", output};
     all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
+    argv.reserve(all.size() + 1);
     for (std::string& each : all) argv.push_back(each.data());
     argv.push_back(nullptr);
     pid_t pid = -1;

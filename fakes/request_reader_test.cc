@@ -12,7 +12,6 @@ struct Outcome {
   std::vector<ReceivedRequest> requests;
   std::optional<BadRequest> bad;
   bool partial = false;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 // `lengths`: of the pieces, used again and again; empty: all at once.
@@ -139,13 +138,12 @@ rc::Gen<std::string> damaged_stream() {
   static const std::vector<std::string> pieces{
       "GET / HTTP/1.1\r\n\r\n",
       "POST /a HTTP/1.1\r\nIdempotency-Key: k\r\nContent-Length: 5\r\n\r\nhello",
-      "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n10;e=v\r\n0123456789abcdef\r\n0\r\nT: "
-      "x\r\n\r\n",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\na;e=v\r\n0123456789\r\n0\r\nT:x\r\n\r\n",
       "HEAD /x HTTP/1.0\r\nConnection: keep-alive\r\nX: a\r\n b\r\n\r\n",
       "PUT /y HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc",
       "\r\n",
   };
-  static const std::string interesting("\r\n\0 :;,0159afF\x7f\xff/.\t", 20);
+  static const std::string interesting("\r\n\0 :;,0159afF\x7f\xff/.\t", 19);
   const auto change = rc::gen::pair(rc::gen::arbitrary<std::uint16_t>(),
                                     rc::gen::oneOf(rc::gen::elementOf(interesting), rc::gen::arbitrary<char>()));
   return rc::gen::apply(

@@ -22,9 +22,9 @@ MAX_COLUMNS = 120
 
 CODE_FOLDERS = ("harness", "fakes", "sut", "scenarios", "reports")
 CPP = (".h", ".cc", ".cpp", ".c")
-TEXT = CPP + (".py", ".sh", ".bash", ".cmake", ".toml", ".js", ".css")
+TEXT = CPP + (".py", ".sh", ".bash", ".cmake", ".js", ".css")
 TEXT_NAMES = ("CMakeLists.txt", "dev", "run", ".clang-format", ".clang-tidy", ".gitignore")
-WIDE = (".md", ".json", ".plan")  # prose, tables and data: any line width
+WIDE = (".md", ".json", ".plan", ".toml")  # prose, tables and data: any line width
 SKIPPED_FOLDERS = re.compile(r"^(\.(?!ci$).*|build.*|halfsent-runs|node_modules|dist|__pycache__)$")
 
 # Who may include whom: folder -> folders whose headers it may include. What has no row may not include any.
@@ -55,7 +55,11 @@ BANNED = {
     "clock": r"\b(?:system|steady|high_resolution)_clock\b|(?<![\w.>])(?:std::|::)?time\s*\(\s*(?:nullptr|NULL|0)\s*\)",
 }
 # Where the real thing is needed: (path, name in BANNED) -> reason. A line that is not needed any more is flagged.
-ALLOWED = {}
+ALLOWED = {
+    ("harness/cli/stored_run.cc", "clock"): "the date in a run folder's name; decides nothing",
+    ("harness/process/init.cc", "sleep"): "no event tells when the kernel has given back a pid",
+    ("harness/process/sandbox_test.cc", "clock"): "how soon a world dies with its harness is a claim about real time",
+}
 
 Problem = collections.namedtuple("Problem", "path line rule text")
 

@@ -115,6 +115,22 @@ TEST(Story, AnUncertainCommitIsToldOnlyWhereAFaultMeetsIt) {
               HasSubstr("those connected read k as leased, after a crash of all it is delivered"));
 }
 
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Story, WhatHappensOnceIsToldOnce) {
+  HistoryBuilder h;
+  h.schedules("k").by("a").claims("k").add(
+      CommitUncertain{.key = "k", .live = JobState::leased, .cold = JobState::pending});
+  h.fires(0, "hold a").fires(1, "kill b").at(61s).add(Released{}).at(62s).add(Released{});
+  const std::string text = story(h.finishes("horizon"), Verdict{}, plain);
+  EXPECT_EQ(occurrences(text, "uncertain"), 1u);
+  EXPECT_EQ(occurrences(text, "the lease of a on k runs out"), 1u);
+}
+
 TEST(Story, ALongStoryLosesItsMiddleAndSaysSo) {
   HistoryBuilder h;
   for (std::uint64_t i = 1; i <= 200; ++i) h.by("a").requests(i, "k");

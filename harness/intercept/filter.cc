@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "harness/intercept/syscall_table.h"
+#include "harness/process/launch.h"
 
 namespace halfsent {
 namespace {
@@ -32,6 +33,10 @@ Result<std::vector<sock_filter>> build_filter() {
         const scmp_arg_cmp is_lock{1, SCMP_CMP_MASKED_EQ, 0xffffffff, static_cast<scmp_datum_t>(command)};
         failed = failed != 0 ? failed : seccomp_rule_add_array(context.get(), SCMP_ACT_NOTIFY, rule.number, 1, &is_lock);
       }
+    } else if (rule.number == SYS_exit_group) {
+      // A start that fails leaves while nobody answers yet.
+      const scmp_arg_cmp is_worker{0, SCMP_CMP_NE, kLaunchExitMagic, 0};
+      failed = seccomp_rule_add_array(context.get(), SCMP_ACT_NOTIFY, rule.number, 1, &is_worker);
     } else {
       failed = seccomp_rule_add(context.get(), SCMP_ACT_NOTIFY, rule.number, 0);
     }

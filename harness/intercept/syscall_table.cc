@@ -85,6 +85,7 @@ constexpr SyscallRule rules[] = {
     HALFSENT_RULE(clone, fork),
     HALFSENT_RULE(clone3, fork),
     HALFSENT_RULE(exit, thread_exit),
+    HALFSENT_RULE(exit_group, process_exit),
     HALFSENT_RULE(arch_prctl, image),
     HALFSENT_RULE(kill, signal),
     HALFSENT_RULE(tkill, signal),

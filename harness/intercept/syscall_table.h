@@ -27,11 +27,12 @@ enum class Treatment {
   random,      // answered from a keyed stream
   fork,        // new process or thread: looked for after it
   thread_exit, // a thread leaves
+  process_exit,  // exit_group: children are looked for, the exit code is kept
   image,       // arch_prctl: a new program image; patched before its first clock read
   signal,      // may make another thread's wait end
   set_clock,   // refused with EPERM: the clock is ours
   refuse,      // refused with ENOSYS so that libraries fall back
-  unsupported, // has a time-out that we do not control: the run is inconclusive
+  unsupported, // with a time-out, which we do not control, the run is inconclusive
 };
 
 struct SyscallRule {

@@ -11,6 +11,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <ostream>
 #include <set>
 
 #include "harness/process/check_child.h"
@@ -81,6 +82,8 @@ struct Refusal {
   const char* found;
   const char* mend;
 };
+
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.check << ": " << refusal.found; }
 
 class DeniedByTheKernel : public testing::TestWithParam<Refusal> {};
 

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/process/check_child.h"
 #include "harness/process/test_support.h"
 
 namespace halfsent {
@@ -22,9 +23,8 @@ namespace {
 class Launch : public testing::Test {
  protected:
   void SetUp() override {
-    auto made = Sandbox::create();
-    ASSERT_TRUE(made) << made.error().to_string();
-    sandbox_ = std::move(*made);
+    sandbox_ = make_sandbox();
+    ASSERT_TRUE(sandbox_);
   }
 
   // Writes an executable file into the world's cwd.
@@ -225,6 +225,39 @@ TEST_F(Launch, TheListenerStopsTheProgramAtTheFilteredCall) {
   const auto death = reap(launched->pid);
   ASSERT_TRUE(death);
   EXPECT_TRUE(death->succeeded());
+}
+
+// Starts a program under a filter with the installation of such filters refused; "killable" tells which kind it got.
+CheckResult launch_with(const Denial& denial) {
+  return run_in_child("launch", [&]() -> CheckResult {
+    const auto sandbox = make_sandbox();
+    if (!sandbox || !deny({denial})) return {"launch", CheckState::warn, "the test could not prepare", ""};
+    const auto filter = notify_on(SYS_getppid);
+    LaunchSpec spec = shell("true");
+    spec.filter = filter;
+    const auto launched = launch(*sandbox, spec);
+    if (!launched) return {"launch", CheckState::fail, launched.error().message, launched.error().mend};
+    return {"launch", CheckState::ok, launched->wait_killable ? "killable" : "plain", ""};
+  });
+}
+
+Denial refused_filter(int error, std::uint64_t flags) {
+  return {.call = SYS_seccomp, .error = error, .argument = 1, .mask = flags, .wanted = flags};
+}
+
+TEST_F(Launch, AKernelWithoutWaitKillableGetsAPlainListener) {
+  constexpr std::uint64_t kWaitKillable = 1U << 5;
+  EXPECT_EQ(launch_with(refused_filter(EINVAL, kWaitKillable)).found, "plain");
+  // The control: a refusal of something else.
+  EXPECT_EQ(launch_with({.call = SYS_acct}).found, "killable");
+}
+
+TEST_F(Launch, ARefusedFilterIsNamedWithItsMend) {
+  const CheckResult refused = launch_with(refused_filter(EPERM, SECCOMP_FILTER_FLAG_NEW_LISTENER));
+  EXPECT_EQ(refused.found, "cannot start \"sh\": installing the system call filter failed: Operation not permitted");
+  EXPECT_THAT(refused.mend, testing::HasSubstr("seccomp=unconfined"));
+  const CheckResult busy = launch_with(refused_filter(EBUSY, SECCOMP_FILTER_FLAG_NEW_LISTENER));
+  EXPECT_THAT(busy.mend, testing::HasSubstr("another supervisor"));
 }
 
 TEST_F(Launch, AProcessParkedAtAStopDiesThere) {

@@ -1,24 +1,17 @@
 #include "harness/process/sandbox.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 
-#include "harness/process/check_child.h"
-#include "harness/process/namespaces.h"
 #include "harness/process/test_support.h"
 
 namespace halfsent {
@@ -27,13 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kPatienceMs = 10'000;  // a watchdog for what should take milliseconds
-
-std::unique_ptr<Sandbox> make_sandbox() {
-  auto made = Sandbox::create();
-  if (made) return std::move(*made);
-  ADD_FAILURE() << made.error().to_string();
-  return nullptr;
-}
 
 std::vector<pid_t> processes() {
   std::vector<pid_t> result;
@@ -105,30 +91,6 @@ pid_t unknown_child_in(const Sandbox& sandbox) {
   return pid;
 }
 
-struct Listening {
-  UniqueFd socket;
-  int port = 0;
-};
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-// Listens on a port of the network namespace the caller is in.
-Result<Listening> listen_on(int port) {
-  Listening result{UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), port};
-  const sockaddr_in address = loopback(port);
-  if (bind(result.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      listen(result.socket.get(), 8) != 0) {
-    return Error{.message = std::strerror(errno)};
-  }
-  return result;
-}
-
 TEST(Sandbox, TheFirstProcessHasTheSamePidInEveryExecution) {
   const auto sandbox = make_sandbox();
   ASSERT_TRUE(sandbox);
@@ -150,6 +112,17 @@ TEST(Sandbox, AWorldSeesOnlyItsOwnProcessesNetworkAndName) {
   EXPECT_EQ(output_of(*sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"), "lo\n");
   EXPECT_EQ(output_of(*sandbox, "stat -c %a /dev/shm /dev/shm/world/cwd /dev/shm/world/home /dev/shm/world/tmp"),
             "1777\n755\n755\n1777\n");
+}
+
+TEST(Sandbox, InitHoldsNoDescriptorOfTheHarnessButItsControlSocket) {
+  const auto pipe = make_pipe();
+  const auto first = make_sandbox();
+  const auto second = make_sandbox();
+  ASSERT_TRUE(first && second);
+  for (const auto* sandbox : {&first, &second}) {
+    const fs::directory_iterator held("/proc/" + std::to_string((*sandbox)->init_pid()) + "/fd");
+    EXPECT_EQ(std::distance(begin(held), end(held)), 1);
+  }
 }
 
 TEST(Sandbox, ResetEndsEveryProcessOfTheWorld) {
@@ -255,70 +228,6 @@ TEST(Sandbox, AnAdoptedChildIsReapedByReset) {
   EXPECT_FALSE(try_reap(child));
 }
 
-TEST(Sandbox, AListenerMadeInTheNetworkServesTheWorldAlsoAfterAReset) {
-  const auto sandbox = make_sandbox();
-  ASSERT_TRUE(sandbox);
-  const auto listening = sandbox->in_network([] { return listen_on(8080); });
-  ASSERT_TRUE(listening) << listening.error().message;
-  for (int execution = 0; execution < 2; ++execution) {
-    LaunchSpec spec = shell("");
-    spec.argv = {"bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080; echo hello >&3"};
-    const auto finished = run(*sandbox, spec);
-    ASSERT_TRUE(finished);
-    EXPECT_TRUE(finished->death.succeeded());
-    const UniqueFd connection(accept4(listening->socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    EXPECT_EQ(read_line(connection.get()), "hello");
-    ASSERT_TRUE(sandbox->reset());
-  }
-}
-
-TEST(Sandbox, WorldsSideBySideMayUseTheSamePort) {
-  const auto one = make_sandbox();
-  const auto two = make_sandbox();
-  ASSERT_TRUE(one && two);
-  const auto first = one->in_network([] { return listen_on(8080); });
-  const auto second = two->in_network([] { return listen_on(8080); });
-  EXPECT_TRUE(first && second);
-  EXPECT_FALSE(one->in_network([] { return listen_on(8080); }));
-}
-
-TEST(Sandbox, TheHarnessStaysInItsOwnNetworkAlsoWhenAVisitThrows) {
-  const auto sandbox = make_sandbox();
-  ASSERT_TRUE(sandbox);
-  const auto own = fs::read_symlink("/proc/thread-self/ns/net");
-  const auto inside = sandbox->in_network(
-      []() -> Result<std::string> { return fs::read_symlink("/proc/thread-self/ns/net").string(); });
-  ASSERT_TRUE(inside);
-  EXPECT_NE(*inside, own);
-  EXPECT_THROW((void)sandbox->in_network([]() -> Result<void> { throw std::runtime_error("thrown in a visit"); }),
-               std::runtime_error);
-  EXPECT_EQ(fs::read_symlink("/proc/thread-self/ns/net"), own);
-}
-
-TEST(Sandbox, AClosedConnectionLeavesNoTimeWait) {
-  const auto sandbox = make_sandbox();
-  ASSERT_TRUE(sandbox);
-  ASSERT_TRUE(sandbox->facts().no_time_wait);
-  const auto listening = sandbox->in_network([] { return listen_on(8080); });
-  ASSERT_TRUE(listening);
-  const auto client = sandbox->in_network([]() -> Result<UniqueFd> {
-    UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in address = loopback(8080);
-    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      return Error{.message = std::strerror(errno)};
-    }
-    return fd;
-  });
-  ASSERT_TRUE(client) << client.error().message;
-  const UniqueFd server(accept4(listening->socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  // The side that closes first is the one that would wait.
-  ASSERT_EQ(shutdown(client->get(), SHUT_WR), 0);
-  EXPECT_EQ(drain(server.get()), "");
-  ASSERT_EQ(shutdown(server.get(), SHUT_WR), 0);
-  EXPECT_EQ(drain(client->get()), "");
-  EXPECT_EQ(output_of(*sandbox, "grep -c ' 06 ' /proc/net/tcp || true"), "0\n");
-}
-
 TEST(Sandbox, DestroyingItEndsTheWorld) {
   auto sandbox = make_sandbox();
   ASSERT_TRUE(sandbox);
@@ -384,66 +293,6 @@ TEST(Sandbox, NothingOfAWorldOutlivesAHarnessThatIsKilled) {
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
   RecordProperty("microseconds_until_all_were_gone", static_cast<int>(took.count()));
   EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
-}
-
-// Result of a body that runs in a child with system calls denied (an error becomes `found` and `mend`).
-CheckResult create_in_child(const std::function<bool()>& prepare) {
-  return run_in_child("sandbox", [&]() -> CheckResult {
-    if (!prepare()) return {"sandbox", CheckState::warn, "the test could not prepare its child", ""};
-    auto sandbox = Sandbox::create();
-    if (!sandbox) return {"sandbox", CheckState::fail, sandbox.error().message, sandbox.error().mend};
-    std::string found = (*sandbox)->facts().user_namespace ? "in a user namespace: " : "as root: ";
-    for (int execution = 0; execution < 2; ++execution) {
-      found += output_of(**sandbox, "echo $$ > pid; cat pid; uname -n");
-      const auto listening = (*sandbox)->in_network([] { return listen_on(8080); });
-      if (!listening) return {"sandbox", CheckState::fail, listening.error().message, ""};
-      if (auto reset = (*sandbox)->reset(); !reset) return {"sandbox", CheckState::fail, reset.error().message, ""};
-    }
-    return {"sandbox", CheckState::ok, found, ""};
-  });
-}
-
-TEST(Sandbox, WorksForAnUnprivilegedUserInAUserNamespace) {
-  const CheckResult result = create_in_child([] {
-    constexpr uid_t kNobody = 65534;
-    if (geteuid() != 0) return true;
-    // Changing the user hides /proc/self from itself; a process that was started by that user does not have this.
-    return setresgid(kNobody, kNobody, kNobody) == 0 && setresuid(kNobody, kNobody, kNobody) == 0 &&
-           prctl(PR_SET_DUMPABLE, 1) == 0;
-  });
-  EXPECT_EQ(result.state, CheckState::ok) << result.found << " " << result.mend;
-  EXPECT_EQ(result.found, "in a user namespace: 1001\nworld\n1001\nworld\n");
-}
-
-TEST(Sandbox, ARefusedNamespaceIsNamedWithItsMend) {
-  const CheckResult result = create_in_child([] {
-    return deny({{.call = SYS_clone, .mask = CLONE_NEWNET, .wanted = CLONE_NEWNET},
-                 {.call = SYS_unshare, .mask = CLONE_NEWNET, .wanted = CLONE_NEWNET}});
-  });
-  EXPECT_EQ(result.state, CheckState::fail);
-  EXPECT_EQ(result.found,
-            "cannot make the namespaces of a world: Operation not permitted (refused: network namespace: Operation not "
-            "permitted)");
-  EXPECT_THAT(result.mend, testing::HasSubstr("--cap-add SYS_ADMIN"));
-}
-
-TEST(Sandbox, ARefusedMountOfProcIsNamedWithItsMend) {
-  const CheckResult result = create_in_child([] {
-    constexpr auto kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-    return deny({{.call = SYS_mount, .argument = 3, .mask = ~std::uint64_t{0}, .wanted = kFlags}});
-  });
-  EXPECT_EQ(result.state, CheckState::fail);
-  EXPECT_EQ(result.found, "the world's init failed at mounting /proc: Operation not permitted");
-  EXPECT_THAT(result.mend, testing::HasSubstr("systempaths=unconfined"));
-}
-
-TEST(Sandbox, ARefusedTmpfsIsNamedWithItsMend) {
-  const CheckResult result = create_in_child([] {
-    constexpr auto kFlags = MS_NOSUID | MS_NODEV;
-    return deny({{.call = SYS_mount, .argument = 3, .mask = ~std::uint64_t{0}, .wanted = kFlags}});
-  });
-  EXPECT_EQ(result.found, "the world's init failed at mounting a tmpfs on /dev/shm: Operation not permitted");
-  EXPECT_THAT(result.mend, testing::HasSubstr("/dev/shm must exist"));
 }
 
 }  // namespace

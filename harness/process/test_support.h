@@ -1,15 +1,20 @@
 // What the tests of this folder share: running a program in a sandbox to its end, and denying system calls for real.
 #pragma once
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <seccomp.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +86,37 @@ inline std::string output_of(Sandbox& sandbox, std::string script) {
   }
   EXPECT_TRUE(finished->death.succeeded()) << finished->death.to_string();
   return finished->output;
+}
+
+inline std::unique_ptr<Sandbox> make_sandbox() {
+  auto made = Sandbox::create();
+  if (made) return std::move(*made);
+  ADD_FAILURE() << made.error().to_string();
+  return nullptr;
+}
+
+struct Listening {
+  UniqueFd socket;
+  int port = 0;
+};
+
+inline sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// Listens on a port of the network namespace the caller is in.
+inline Result<Listening> listen_on(int port) {
+  Listening result{UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), port};
+  const sockaddr_in address = loopback(port);
+  if (bind(result.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(result.socket.get(), 8) != 0) {
+    return Error{.message = std::strerror(errno)};
+  }
+  return result;
 }
 
 inline UniqueFd open_pidfd(pid_t pid) { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }

@@ -44,6 +44,16 @@ std::vector<std::string> environment(const Actor& actor) {
   return lines;
 }
 
+// Empty when it did not exit by itself and nobody keeps its status: an orphan, or a child that is not waited for.
+std::optional<Death> death_of_child(const Process& process) {
+  if (process.exit_code) return Death{.kind = Death::Kind::exited, .value = *process.exit_code};
+  if (process.parent == nullptr || process.parent->dead) return std::nullopt;
+  const std::optional<ProcStatus> parent = read_status(process.parent->pid);
+  if (!parent || (parent->ignored >> (SIGCHLD - 1) & 1) != 0) return std::nullopt;
+  const std::optional<int> status = read_wait_status(process.pid);
+  return status ? Death::from_wait_status(*status) : std::nullopt;
+}
+
 }  // namespace
 
 void Engine::start(Actor& actor) {
@@ -150,7 +160,8 @@ void Engine::find_new_tasks(Process& process) {
     child.pidfd = std::make_unique<stream_descriptor>(io_, pidfd);
     for (const pid_t tid : list_threads(pid)) add_thread(child, tid);
     watch_death(child);
-    signals_possible_ = true;
+    for (auto& thread : process.threads)
+      if (thread->vforks && thread->state == Thread::State::running) set_state(*thread, Thread::State::in_vfork);
   }
 }
 
@@ -167,9 +178,11 @@ Thread* Engine::adopt_unknown(Process& listener_root, pid_t tid) {
   if (Thread* found = find_thread(tid)) return found;
   const std::optional<ProcStatus> status = read_status(tid);
   if (!status) return nullptr;
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, status->process, 0));
+  if (pidfd < 0) return nullptr;  // gone already
   Process& process = add_process(actor, status->process, status->world_process, nullptr, listener_root.incarnation);
   process.listener = listener_root.listener;
-  process.pidfd = std::make_unique<stream_descriptor>(io_, static_cast<int>(::syscall(SYS_pidfd_open, status->process, 0)));
+  process.pidfd = std::make_unique<stream_descriptor>(io_, pidfd);
   for (const pid_t other : list_threads(status->process)) add_thread(process, other);
   watch_death(process);
   return find_thread(tid);
@@ -200,6 +213,8 @@ void Engine::on_death(Process& process) {
   if (process.is_root) {
     if (const Result<Death> death = reap(process.pid)) process.death = *death;
     process.reaped = true;
+  } else {
+    process.death = death_of_child(process);
   }
   for (auto& thread : process.threads) {
     set_state(*thread, Thread::State::parked);  // counts as not running
@@ -207,10 +222,6 @@ void Engine::on_death(Process& process) {
   }
   process.threads.clear();
   process.timers.clear();
-  if (process.parent != nullptr && !process.parent->dead) {
-    for (auto& thread : process.parent->threads)
-      if (thread->state == Thread::State::in_vfork) set_state(*thread, Thread::State::running);
-  }
   if (turn_process_ == &process) turn_process_ = nullptr;
   signals_possible_ = true;  // SIGCHLD
   network_dirty_ = true;

@@ -44,7 +44,8 @@ Result<Execution> Engine::run() {
       end_world(*how);
       break;
     }
-    if (!release_next() && !advance_time()) {
+    // A fault may have sent a signal: whom it wakes goes on at this very time.
+    if (!signals_possible_ && !release_next() && !advance_time()) {
       give_up("deadlock", wait_graph());
       continue;
     }
@@ -93,6 +94,7 @@ void Engine::end_world(const Finished& how) {
       kill_process(*process);
     }
   }
+  if (gave_up_) (void)sandbox_.kill_all();  // some may be unknown to us
   wait_for_deaths();
   deaths_.clear();
   for (auto& actor : actors_) collect_output(*actor);

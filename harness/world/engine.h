@@ -12,6 +12,7 @@
 
 #include <linux/filter.h>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <deque>
 #include <filesystem>
@@ -57,6 +58,7 @@ struct EngineSetup {
   Nanoseconds start_since_epoch{0};
   std::filesystem::path scratch;  // as the harness sees it
   int cpu = -1;
+  std::chrono::milliseconds cpu_limit{10'000};
   bool probe = true;
 };
 
@@ -93,7 +95,6 @@ class Engine {
   void watch_listener(Process& root);
   void watch_death(Process& process);
   void on_death(Process& process);
-  void forget_dead();
   void kill_process(Process& process);
   void kill_actor(Actor& actor);
   void wait_for_deaths();
@@ -103,9 +104,15 @@ class Engine {
   // --- settle.cc: until nobody runs ----------------------------------------------------------------------------------------
   void settle();
   [[nodiscard]] bool anybody_runs();
+  [[nodiscard]] bool others_run(const Process& process) const;
   void look_at_sleepers(bool first_look);
+  [[nodiscard]] bool look_at(Thread& thread, bool first_look);  // true: the table of threads may have changed
+  bool handle_deferred();  // false: there is nothing
   void check_signals();
+  void check_signals(Process& process);
   void wait_for_doomed();
+  [[nodiscard]] bool is_doomed(const Thread& thread) const;
+  void forget_thread(Thread& thread);
   void set_state(Thread& thread, Thread::State state);
   void drain_downstream();
 
@@ -115,7 +122,7 @@ class Engine {
   void observe_end_of(Process& process);
   void observe_ledger();
   void observe_stops();
-  void observe_downstream();
+  bool observe_downstream();  // true: somebody has run on
   void serve(const Arrival& arrival);
   [[nodiscard]] bool serve_fault(RequestId id);  // true: the request is taken care of
   void answer_request(RequestId id, Answer how);
@@ -133,14 +140,16 @@ class Engine {
   [[nodiscard]] bool take_lock_for(const Thread& thread) const;
   void release_holds();
   bool advance_time();                  // false: there is no deadline
+  [[nodiscard]] std::optional<Nanoseconds> nearest_deadline() const;
   void release_effect(Thread& thread);
+  void write_to_pipe(Thread& thread);
   void end_wait(Thread& thread);
   void time_out(Thread& thread);
-  void fire_timers();
+  bool fire_timers();                   // false: none was due
   void send_signal(const Process& process, const VirtualTimer& timer);
   [[nodiscard]] std::string wait_graph() const;
-  [[nodiscard]] std::string lock_holder(const Thread& thread, const std::vector<FileLock>& locks) const;
-  [[nodiscard]] bool has_pending_signal(Thread& thread);
+  [[nodiscard]] std::string lock_holders(const Thread& thread) const;
+  [[nodiscard]] std::string pipe_holders(const Thread& thread) const;
 
   // --- strike.cc: faults ---------------------------------------------------------------------------------------------------
   void strike(Seq seq);
@@ -172,6 +181,9 @@ class Engine {
   void handle_fork(Thread& thread);
   void handle_image(Thread& thread);
   void handle_thread_exit(Thread& thread);
+  void handle_process_exit(Thread& thread);
+  void handle_unsupported(Thread& thread, const SyscallRule& rule);
+  void yield_turn(Thread& thread);
   void park(Thread& thread, Effect effect);
   void hold(Thread& thread, Wait wait);
   void go_on(Thread& thread);                                        // the kernel runs the call
@@ -207,6 +219,8 @@ class Engine {
   const Scenario& scenario_;
   Sandbox& sandbox_;
   boost::asio::io_context io_{1};
+  // A loop without work would stop for good, and workers come back after the last one has died.
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> never_stop_{io_.get_executor()};
   VirtualClock clock_;
   History history_;
   Execution result_;

@@ -1,6 +1,7 @@
 // One execution of one plan in a world of its own: the top of the engine.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -29,6 +30,8 @@ struct Execution {
 
 struct ExecutionOptions {
   bool probe = true;  // off: the ledger is not looked at (to prove that looking does not disturb)
+  // CPU time that a thread may use between two system calls that matter; more is the end of the run ("spins").
+  std::chrono::milliseconds cpu_limit = std::chrono::seconds{10};
   int cpu = -1;       // the harness and its world share one CPU; -1: the first that we may use
 };
 

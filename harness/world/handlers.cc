@@ -20,6 +20,12 @@
 #include "harness/world/remote_time.h"
 
 namespace halfsent {
+namespace {
+
+// Calls that we answer at once, one after another. A Python interpreter starts with a few hundred of them.
+constexpr int max_calls_in_turn = 2000;
+
+}  // namespace
 
 void Engine::on_notification(Process& root) {
   const std::optional<seccomp_notif> notification = receive(root.listener->native_handle());
@@ -34,18 +40,30 @@ void Engine::on_notification(Process& root) {
   thread->effect.reset();
   thread->recorded = false;
   thread->signal_waits = false;
+  thread->vforks = false;
+  thread->cpu_ticks_mark = 0;
   Process& process = *thread->process;
-  process.cpu_ticks_mark = 0;
   if (thread->has_forked) {
     thread->has_forked = false;
     find_new_tasks(process);
   }
-  if (&process == turn_process_) {
-    set_state(*thread, Thread::State::running);
-    handle(*thread);
-  } else {
-    set_state(*thread, Thread::State::pending);
-  }
+  set_state(*thread, Thread::State::running);
+  if (&process != turn_process_ || signals_possible_ || others_run(process)) return set_state(*thread, Thread::State::pending);
+  if (++process.calls_in_turn > max_calls_in_turn) return yield_turn(*thread);
+  handle(*thread);
+}
+
+// Code that looks again and again for what another process has to do (or a timer) would look for ever: only it runs. Time goes by
+// faster the longer this lasts.
+void Engine::yield_turn(Thread& thread) {
+  constexpr int most_doublings = 13;  // of 100 us: 0.8 s
+  Process& process = *thread.process;
+  set_state(thread, Thread::State::pending);
+  Nanoseconds cost = VirtualClock::step_cost * (1 << std::min(process.spins++, most_doublings));
+  if (const std::optional<Nanoseconds> nearest = nearest_deadline()) cost = std::min(cost, std::max(*nearest - clock_.now(), VirtualClock::step_cost));
+  clock_.advance(cost);
+  process.yields = true;
+  turn_process_ = nullptr;
 }
 
 void Engine::go_on(Thread& thread) {
@@ -60,15 +78,17 @@ void Engine::reply(Thread& thread, std::int64_t value, int error) {
 
 void Engine::park(Thread& thread, Effect effect) {
   thread.effect = std::move(effect);
+  thread.process->spins = 0;
   set_state(thread, Thread::State::parked);
 }
 
 void Engine::hold(Thread& thread, Wait wait) {
   thread.wait = std::move(wait);
   set_state(thread, Thread::State::held);
-  if (signals_possible_) thread.signal_waits = has_pending_signal(thread);
+  if (signals_possible_) check_signals(*thread.process);
   // What is there already is no wait.
-  if (thread.signal_waits || (thread.wait->kind != Wait::Kind::sleep && is_ready(thread))) end_wait(thread);
+  if (thread.signal_waits || (thread.wait->kind != Wait::Kind::sleep && is_ready(thread))) return end_wait(thread);
+  thread.process->spins = 0;
 }
 
 void Engine::handle(Thread& thread) {
@@ -94,14 +114,21 @@ void Engine::handle(Thread& thread) {
     case Treatment::random: return handle_random(thread);
     case Treatment::fork: return handle_fork(thread);
     case Treatment::thread_exit: return handle_thread_exit(thread);
+    case Treatment::process_exit: return handle_process_exit(thread);
     case Treatment::image: return handle_image(thread);
     case Treatment::signal: signals_possible_ = true; return go_on(thread);
     case Treatment::set_clock: return reply(thread, 0, EPERM);
     case Treatment::refuse: return reply(thread, 0, ENOSYS);
-    case Treatment::unsupported:
-      give_up("unsupported wait " + std::string(rule->name), thread.process->actor->name + " called it; its time-out is not under control");
-      return;
+    case Treatment::unsupported: return handle_unsupported(thread, *rule);
   }
+}
+
+// Without a time-out these are waits like any other: the kernel's.
+void Engine::handle_unsupported(Thread& thread, const SyscallRule& rule) {
+  const bool fourth = rule.number == SYS_semtimedop || rule.name == "futex_waitv";
+  if (thread.notification.data.args[fourth ? 3 : 4] == 0) return go_on(thread);
+  set_state(thread, Thread::State::pending);
+  give_up("unsupported wait " + std::string(rule.name), thread.process->actor->name + " called it; its time-out is not under control");
 }
 
 void Engine::handle_clock(Thread& thread) {
@@ -152,9 +179,8 @@ void Engine::handle_fork(Thread& thread) {
   if (call.nr == SYS_clone3) flags = read_remote_value<std::uint64_t>(thread.tid, call.args[0]).value_or(0);
   if (call.nr == SYS_vfork) flags = CLONE_VFORK;
   thread.has_forked = true;
+  thread.vforks = (flags & CLONE_VFORK) != 0;  // it sleeps from when the child is there to the child's exec or end
   go_on(thread);
-  // Its own stop to come, or its child's exec or end, wakes it in our books.
-  if ((flags & CLONE_VFORK) != 0) set_state(thread, Thread::State::in_vfork);
 }
 
 void Engine::handle_image(Thread& thread) {
@@ -169,30 +195,36 @@ void Engine::handle_image(Thread& thread) {
                .mend = "run `halfsent doctor`; workers must be allowed to be traced"});
     return;
   }
-  // An exec ends the process's other threads and gives a vfork parent its life back.
+  // An exec ends the process's other threads.
   for (auto& other : process.threads) {
     if (other.get() == &thread) continue;
     set_state(*other, Thread::State::parked);
     threads_.erase(other->tid);
   }
   std::erase_if(process.threads, [&](const auto& other) { return other.get() != &thread; });
-  if (process.parent != nullptr) {
-    for (auto& waiting : process.parent->threads)
-      if (waiting->state == Thread::State::in_vfork) set_state(*waiting, Thread::State::running);
-  }
   std::erase_if(process.timers, [](const VirtualTimer& timer) { return timer.id >= 0; });
   go_on(thread);
 }
 
 void Engine::handle_thread_exit(Thread& thread) {
   Process& process = *thread.process;
+  process.exit_code = static_cast<int>(thread.notification.data.args[0] & 0xff);  // if it is the last
   go_on(thread);
-  // The last thread's exit is the process's, which its pidfd tells. Others leave at once, and wake those that join them.
-  if (process.threads.size() == 1 || thread.tid == process.pid) return;
-  while (read_stat(process.pid, thread.tid)) ::sched_yield();
-  set_state(thread, Thread::State::parked);
-  threads_.erase(thread.tid);
-  std::erase_if(process.threads, [&](const auto& other) { return other.get() == &thread; });
+  // The last thread's exit is the process's, which its pidfd tells. Others leave at once, and wake those that join them; the
+  // first thread stays as a zombie.
+  if (process.threads.size() == 1) return;
+  const auto leaves = [&] {
+    const std::optional<ProcStat> stat = read_stat(process.pid, thread.tid);
+    return stat && stat->state != 'Z';
+  };
+  while (leaves()) ::sched_yield();
+  if (thread.tid == process.pid) return set_state(thread, Thread::State::in_kernel);
+  forget_thread(thread);
+}
+
+void Engine::handle_process_exit(Thread& thread) {
+  thread.process->exit_code = static_cast<int>(thread.notification.data.args[0] & 0xff);
+  go_on(thread);
 }
 
 VirtualTimer& Engine::timer_of(Process& process, int id) {

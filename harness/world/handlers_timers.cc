@@ -106,17 +106,21 @@ void Engine::handle_timer(Thread& thread) {
   reply(thread, 0);
 }
 
-void Engine::fire_timers() {
+bool Engine::fire_timers() {
+  bool fired = false;
   for (auto& actor : actors_) {
+    if (actor->held_until) continue;  // it gets them when it is released
     for (auto& process : actor->processes) {
       if (process->dead) continue;
       for (VirtualTimer& timer : process->timers) {
         if (timer.deadline.count() < 0 || timer.deadline > clock_.now()) continue;
         timer.deadline = timer.interval.count() > 0 ? clock_.now() + timer.interval : Nanoseconds{-1};
         if (timer.signal != 0) send_signal(*process, timer);
+        fired = true;
       }
     }
   }
+  return fired;
 }
 
 void Engine::send_signal(const Process& process, const VirtualTimer& timer) {

@@ -110,6 +110,7 @@ void Engine::handle_wait_fds(Thread& thread) {
     timeout = call.nr == SYS_select ? read_timeval(tid, timeout_address) : read_timespec(tid, timeout_address);
     if (!timeout) return go_on(thread);
   }
+  if (wait.signal_mask) signals_possible_ = true;  // it may let one through that was blocked before
   // A look without waiting costs time too, so that a worker that only ever looks makes progress.
   if (timeout && timeout->count() == 0) {
     clock_.advance(VirtualClock::read_cost);

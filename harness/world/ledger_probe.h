@@ -20,7 +20,7 @@
 namespace halfsent {
 
 struct LedgerRow {
-  std::string key;        // any bytes
+  std::string key;  // any bytes
   std::string raw_state;
   JobState state = JobState::unlisted;
   std::int64_t attempts = -1;         // negative: not in the query
@@ -32,7 +32,8 @@ class LedgerProbe {
  public:
   virtual ~LedgerProbe() = default;
 
-  // Cheap: a few dozen bytes are read. True when the live view may differ from the last live() (true at first).
+  // Cheap: a few dozen bytes are read (SQLite in rollback mode: the database file). True when the live view may differ
+  // from the last live(); true at first, but false as long as there is no ledger yet and none was seen.
   virtual Result<bool> changed() = 0;
 
   // Rows of the live view ordered by key. Errors: a rows query that fails or returns no key, a file that is no
@@ -42,20 +43,23 @@ class LedgerProbe {
   // Rows of the cold view, or nullopt when it cannot differ from the live view (cheap to find out).
   virtual Result<std::optional<std::vector<LedgerRow>>> cold() = 0;
 
-  // True if the file with this name (of the world's folder) belongs to the ledger: "ledger.db", "-wal", "-shm", "-journal".
+  // True if the file with this name (of the world's folder) belongs to the ledger: "ledger.db", "-wal", "-shm",
+  // "-journal".
   [[nodiscard]] virtual bool owns_file(const std::string& relative_path) const = 0;
 
-  // True when a POSIX lock on bytes [start, start + length) of `relative_path` is part of a transaction (and not held for
-  // as long as the connection is open). length 0 means to the end of the file.
-  [[nodiscard]] virtual bool is_transaction_lock(const std::string& relative_path, std::int64_t start, std::int64_t length) const = 0;
+  // True when a POSIX lock on bytes [start, start + length) of `relative_path` is part of a transaction (and not held
+  // for as long as the connection is open). length 0 means to the end of the file.
+  [[nodiscard]] virtual bool is_transaction_lock(const std::string& relative_path, std::int64_t start,
+                                                 std::int64_t length) const = 0;
 };
 
-// `world`: the world's folder as the harness sees it. `scratch`: a private folder of ours for copies, on the same kind of
-// file system, that exists and is ours to fill.
+// `world`: the world's folder as the harness sees it. `scratch`: a private folder of ours for copies, on the same kind
+// of file system, that exists and is ours to fill. Null when no ledger is of config.kind.
 std::unique_ptr<LedgerProbe> make_ledger_probe(const LedgerConfig& config, const std::filesystem::path& world,
                                                const std::filesystem::path& scratch);
 
-// Creates the ledger from config.setup in `file` (a new file). Errors carry SQLite's message.
+// Creates the ledger from config.setup in `file` (a new file, whose folder is made); without a setup no file is
+// created. Errors carry SQLite's message.
 Result<void> create_ledger(const LedgerConfig& config, const std::filesystem::path& file);
 
 }  // namespace halfsent

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "harness/core/text.h"
-#include "harness/world/ledger_probe_sqlite_rows.h"
 
 namespace halfsent {
 namespace {
@@ -84,8 +83,9 @@ Result<std::vector<LedgerRow>> SqliteLedgerProbe::rows_at(const Look& look) {
     case View::log:
       break;
   }
-  if (auto read = files_.read_image(look, image_); !read) return read.error();
-  return sqlite::rows_of_image(config_, image_);
+  auto image = files_.read_image(look);
+  if (!image) return image.error();
+  return reader_.rows(config_, std::move(*image));
 }
 
 Result<std::vector<LedgerRow>> SqliteLedgerProbe::live() {

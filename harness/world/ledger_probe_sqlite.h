@@ -20,6 +20,7 @@
 
 #include "harness/world/ledger_probe.h"
 #include "harness/world/ledger_probe_sqlite_files.h"
+#include "harness/world/ledger_probe_sqlite_rows.h"
 
 namespace halfsent {
 
@@ -48,8 +49,8 @@ class SqliteLedgerProbe : public LedgerProbe {
   std::string name_;  // relative to the world's folder
   sqlite::DatabaseFiles files_;
   std::filesystem::path scratch_;
+  sqlite::ImageReader reader_;
   std::optional<Seen> seen_;  // by the last live()
-  std::string image_;         // kept for its capacity
 };
 
 std::unique_ptr<LedgerProbe> make_sqlite_ledger_probe(const LedgerConfig& config, const std::filesystem::path& world,

@@ -172,6 +172,21 @@ TEST_F(LedgerProbeSqlite, AWalIndexThatIsDamagedIsNotBelieved) {
   EXPECT_EQ(live(), "k001=pending/1 k002=pending/1\n");
 }
 
+TEST_F(LedgerProbeSqlite, FramesOfALogThatTheWalIndexDoesNotKnowAreNotTakenForCommitted) {
+  SqliteProcess writer(folder_.ledger());
+  run(writer, std::string("PRAGMA journal_mode=WAL;") + kCreate + "PRAGMA wal_checkpoint(TRUNCATE);" + insert(1));
+  const TestFolder other;
+  SqliteProcess other_writer(other.ledger());
+  run(other_writer, std::string("PRAGMA journal_mode=WAL;") + kCreate + "PRAGMA wal_checkpoint(TRUNCATE);" + insert(2));
+  ASSERT_EQ(size("-wal"), fs::file_size(other.ledger().string() + "-wal"));
+  // As a careless restore of a backup leaves it: another log, the old wal-index.
+  writer.kill();
+  fs::copy_file(other.ledger().string() + "-wal", folder_.ledger().string() + "-wal",
+                fs::copy_options::overwrite_existing);
+  EXPECT_EQ(live(), "\n");
+  EXPECT_EQ(cold(), "k002=pending/1\n");
+}
+
 TEST_F(LedgerProbeSqlite, ConnectionsInExclusiveLockingModeAreFollowed) {
   SqliteProcess writer(folder_.ledger());
   run(writer, std::string("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;") + kSmallCache + kCreate);
@@ -230,6 +245,18 @@ TEST_P(RollbackMode, ACommitBetweenTwoLooksIsNotHiddenByTheNextTransaction) {
   EXPECT_NE(first, second);
 }
 
+TEST_P(RollbackMode, ACommitBetweenLooksInsideTwoTransactionsIsSeen) {
+  const std::string in_flight = "BEGIN; UPDATE jobs SET s = s || '+', filler = zeroblob(1400);";
+  run(writer_, in_flight);
+  const std::string first = live();
+  run(writer_, "COMMIT");
+  const std::string second = run(writer_, kRead);
+  run(writer_, in_flight);
+  EXPECT_TRUE(changed());
+  EXPECT_EQ(live(), second);
+  EXPECT_NE(first, second);
+}
+
 TEST_P(RollbackMode, AfterAKillInATransactionBothViewsAreWhatTheNextOpenerFinds) {
   const std::string committed = run(writer_, kRead);
   run(writer_, "BEGIN; UPDATE jobs SET s = 'leased', filler = zeroblob(1400);");
@@ -252,6 +279,7 @@ struct Sweep {
   std::string open;  // for each connection
   std::string prelude;
   std::string transaction;
+  bool in_new_log = false;  // the transaction's are the first writes of a log
 };
 
 int count_uncertain_deaths(const Sweep& sweep) {
@@ -261,6 +289,7 @@ int count_uncertain_deaths(const Sweep& sweep) {
     TestFolder folder;
     SqliteProcess writer(folder.ledger());
     EXPECT_THAT(writer.run(sweep.open + kCreate + insert_many(0, 20)).value_or("died"), Not(HasSubstr("error")));
+    if (sweep.in_new_log) writer.close();
     SqliteProcess survivor(folder.ledger());
     EXPECT_TRUE(survivor.run(sweep.open + kRead));
     EXPECT_THAT(writer.run(sweep.prelude).value_or("died"), Not(HasSubstr("error")));
@@ -299,6 +328,10 @@ TEST(LedgerProbeSqliteDeath, InALogTheViewsAreWhatASurvivorAndTheNextOpenerFindA
                                     .prelude = insert(1),
                                     .transaction = kSmallCache + ("BEGIN;" + insert_many(100, 9)) + "COMMIT"}),
             1);
+}
+
+TEST(LedgerProbeSqliteDeath, InANewLogTheViewsAreWhatASurvivorAndTheNextOpenerFindAtEachWrite) {
+  EXPECT_EQ(count_uncertain_deaths({.open = kWal, .prelude = "", .transaction = insert(2), .in_new_log = true}), 1);
 }
 
 TEST(LedgerProbeSqliteDeath, InALogStartedAgainTheViewsAreWhatASurvivorAndTheNextOpenerFindAtEachWrite) {

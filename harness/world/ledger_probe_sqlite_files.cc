@@ -283,12 +283,13 @@ Result<Look> DatabaseFiles::look() const {
   return look;
 }
 
-Result<void> DatabaseFiles::read_image(const Look& look, std::string& image) const {
+Result<std::vector<char>> DatabaseFiles::read_image(const Look& look) const {
   auto database = File::open(database_);
   if (!database) return database.error();
-  auto bytes = database->read_all();
-  if (!bytes) return bytes.error();
-  image = std::move(*bytes);
+  std::vector<char> image(database->facts().size_bytes);
+  auto got = database->read_into(image.data(), image.size(), 0);
+  if (!got) return got.error();
+  image.resize(*got);
   if (look.view == View::log) {
     if (auto overlaid = overlay_log(*look.index, image); !overlaid) return overlaid.error();
   }
@@ -298,12 +299,12 @@ Result<void> DatabaseFiles::read_image(const Look& look, std::string& image) con
       if (image[at] == kLogVersion) image[at] = kRollbackVersion;
     }
   }
-  return {};
+  return image;
 }
 
-Result<void> DatabaseFiles::overlay_log(const WalIndex& index, std::string& image) const {
+Result<void> DatabaseFiles::overlay_log(const WalIndex& index, std::vector<char>& image) const {
   const std::size_t page_size = index.page_size_bytes;
-  if (page_size != 0 && index.pages != 0) image.resize(index.pages * page_size, '\0');
+  if (page_size != 0 && index.pages != 0) image.resize(index.pages * page_size);
   if (index.frames == 0) return {};
   auto log = File::open(log_);
   if (!log) return log.error();

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/core/error.h"
 
@@ -56,7 +57,7 @@ class DatabaseFiles {
   Result<Look> look() const;
 
   // Views plain and log: the whole database as one file in rollback format.
-  Result<void> read_image(const Look& look, std::string& image) const;
+  Result<std::vector<char>> read_image(const Look& look) const;
 
   // False when recovery can find nothing but the live view.
   Result<bool> recovery_may_differ(const Look& look) const;
@@ -69,7 +70,7 @@ class DatabaseFiles {
   Result<bool> uses_log() const;
 
  private:
-  Result<void> overlay_log(const WalIndex& index, std::string& image) const;
+  Result<void> overlay_log(const WalIndex& index, std::vector<char>& image) const;
 
   std::filesystem::path database_;
   std::filesystem::path log_;

@@ -181,15 +181,29 @@ Result<std::vector<LedgerRow>> rows_of(const LedgerConfig& config, SQLite::Datab
 
 }  // namespace
 
-Result<std::vector<LedgerRow>> rows_of_image(const LedgerConfig& config, std::string& image) {
+Result<std::vector<LedgerRow>> ImageReader::rows(const LedgerConfig& config, std::vector<char> image) {
   if (image.empty()) return std::vector<LedgerRow>{};
+  // A moved vector keeps its buffer: the connection may still look at the previous one when it is given the next.
+  const std::vector<char> previous = std::exchange(image_, std::move(image));
+  const bool used_before = connection_.has_value();
+  auto rows = read(config);
+  if (rows) return rows;
+  // What a connection keeps from an earlier database (its text encoding) must not make this one fail.
+  connection_.reset();
+  if (used_before) rows = read(config);
+  if (!rows) connection_.reset();
+  return rows;
+}
+
+Result<std::vector<LedgerRow>> ImageReader::read(const LedgerConfig& config) {
   try {
-    SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
-    const auto size = static_cast<sqlite3_int64>(image.size());
-    const int status = sqlite3_deserialize(database.getHandle(), "main", reinterpret_cast<unsigned char*>(image.data()),
-                                           size, size, SQLITE_DESERIALIZE_READONLY);
-    if (status != SQLITE_OK) throw SQLite::Exception(database.getHandle(), status);
-    return rows_of(config, database);
+    if (!connection_) connection_.emplace(":memory:", SQLite::OPEN_READWRITE);
+    const auto size = static_cast<sqlite3_int64>(image_.size());
+    sqlite3* handle = connection_->getHandle();
+    const int status = sqlite3_deserialize(handle, "main", reinterpret_cast<unsigned char*>(image_.data()), size, size,
+                                           SQLITE_DESERIALIZE_READONLY);
+    if (status != SQLITE_OK) throw SQLite::Exception(handle, status);
+    return rows_of(config, *connection_);
   } catch (const SQLite::Exception& exception) {
     return sqlite_error(config, exception);
   }

@@ -8,8 +8,10 @@
 // Threads: one. Errors: ExitCode::usage with the mend.
 #pragma once
 
+#include <SQLiteCpp/Database.h>
+
 #include <filesystem>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "harness/core/error.h"
@@ -18,8 +20,18 @@
 
 namespace halfsent::sqlite {
 
-// `image`: a whole database in rollback format; borrowed for the call and not changed. Empty: no rows.
-Result<std::vector<LedgerRow>> rows_of_image(const LedgerConfig& config, std::string& image);
+// Reads databases held in memory, one after another, through one connection (opening one costs as much as a query).
+class ImageReader {
+ public:
+  // `image`: a whole database in rollback format. Empty: no rows.
+  Result<std::vector<LedgerRow>> rows(const LedgerConfig& config, std::vector<char> image);
+
+ private:
+  Result<std::vector<LedgerRow>> read(const LedgerConfig& config);
+
+  std::vector<char> image_;  // the connection points into it
+  std::optional<SQLite::Database> connection_;
+};
 
 // `file`: a copy that is ours: opening it recovers it.
 Result<std::vector<LedgerRow>> rows_of_copy(const LedgerConfig& config, const std::filesystem::path& file);

@@ -174,6 +174,16 @@ TEST_F(LedgerFile, UntilTheWorkerMakesItThereAreNoRowsAndNoChange) {
   EXPECT_THAT(probe_->live().value(), IsEmpty());
 }
 
+TEST_F(LedgerFile, ThatIsReplacedByOneOfAnotherEncodingIsReadAsBefore) {
+  for (const char* encoding : {"UTF-8", "UTF-16le", "UTF-16be"}) {
+    fs::remove(folder_.ledger());
+    const auto setup = fmt::format("PRAGMA encoding='{}'; {} INSERT INTO jobs VALUES('{}', 'pending', NULL, NULL);",
+                                   encoding, kJobs, encoding);
+    ASSERT_TRUE(create_ledger(config_of(setup, kRows), folder_.ledger()));
+    EXPECT_THAT(probe_->live().value(), ElementsAre(row(encoding, "pending", JobState::pending)));
+  }
+}
+
 TEST_F(LedgerFile, ThatIsNoDatabaseIsRefused) {
   write(std::string(8192, 'x'));
   EXPECT_TRUE(changed());

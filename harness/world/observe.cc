@@ -1,4 +1,5 @@
 // What the last step did: deaths, the ledger, new stops, the downstream. In this order, always.
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -26,11 +27,12 @@ std::map<std::string, LedgerRow> by_key(const std::vector<LedgerRow>& rows) {
 }  // namespace
 
 void Engine::observe() {
-  observe_deaths();
-  if (error_ || gave_up_) return;
-  if (setup_.probe) observe_ledger();
-  observe_stops();
-  observe_downstream();
+  do {
+    observe_deaths();
+    if (error_ || gave_up_) return;
+    if (setup_.probe) observe_ledger();
+    observe_stops();
+  } while (observe_downstream());
 }
 
 void Engine::observe_deaths() {
@@ -47,13 +49,16 @@ void Engine::observe_end_of(Process& process) {
   process.end_recorded = true;
   Actor& actor = *process.actor;
   Ended ended;
-  if (process.killed_by_plan) {
-    ended.how = Ended::How::killed_by_plan;
-    if (process.death) ended.code = process.death->value;
-  } else if (process.death) {
+  if (process.death) {
     ended.how = process.death->kind == Death::Kind::signaled ? Ended::How::signalled : Ended::How::exited;
     ended.code = process.death->value;
+  } else if (process.exit_code) {
+    ended.code = *process.exit_code;
+  } else {
+    ended.how = Ended::How::signalled;  // by which one only its parent knows, and it may have none
+    ended.code = process.kill_sent ? SIGKILL : 0;
   }
+  if (process.killed_by_plan) ended.how = Ended::How::killed_by_plan;
   record(process, ended);
   if (&process != actor.root) return;
   if (!process.killed_by_plan) {

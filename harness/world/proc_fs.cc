@@ -86,6 +86,14 @@ std::optional<ProcStat> read_stat(pid_t process, pid_t tid) {
   return stat;
 }
 
+std::optional<int> read_wait_status(pid_t process) {
+  const std::string text = slurp(proc(process) + "/stat");
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos || text.substr(end_of_name).starts_with(") Z") == false) return std::nullopt;
+  const std::size_t last = text.find_last_of(' ');
+  return static_cast<int>(number(std::string_view(text).substr(last), 10));
+}
+
 std::vector<pid_t> list_threads(pid_t process) {
   std::vector<pid_t> threads;
   DIR* folder = ::opendir((proc(process) + "/task").c_str());
@@ -115,6 +123,30 @@ std::vector<pid_t> list_children(pid_t process) {
 std::string descriptor_target(pid_t process, int fd) { return read_link(proc(process) + "/fd/" + std::to_string(fd)); }
 
 std::string working_directory(pid_t process) { return read_link(proc(process) + "/cwd"); }
+
+std::vector<Descriptor> list_descriptors(pid_t process) {
+  std::vector<Descriptor> descriptors;
+  DIR* folder = ::opendir((proc(process) + "/fd").c_str());
+  if (folder == nullptr) return descriptors;
+  while (const dirent* entry = ::readdir(folder))
+    if (entry->d_name[0] != '.') descriptors.push_back({.number = std::atoi(entry->d_name), .target = {}, .locked_inodes = {}});
+  ::closedir(folder);
+  std::sort(descriptors.begin(), descriptors.end(), [](const Descriptor& a, const Descriptor& b) { return a.number < b.number; });
+  for (Descriptor& descriptor : descriptors) {
+    descriptor.target = descriptor_target(process, descriptor.number);
+    const std::string text = slurp(proc(process) + "/fdinfo/" + std::to_string(descriptor.number));
+    const std::uint64_t access = number(field(text, "flags"), 8) & O_ACCMODE;
+    descriptor.writes = access != O_RDONLY;
+    descriptor.reads = access != O_WRONLY;
+    constexpr std::string_view mark = "lock:\t";
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+      std::uint64_t inode = 0;
+      // "lock:\t1: FLOCK  ADVISORY  WRITE 123 08:01:456 0 EOF"
+      if (std::sscanf(text.c_str() + at, "lock: %*d: %*s %*s %*s %*d %*x:%*x:%" SCNu64, &inode) == 1) descriptor.locked_inodes.push_back(inode);
+    }
+  }
+  return descriptors;
+}
 
 std::vector<FileLock> list_locks() {
   std::vector<FileLock> locks;

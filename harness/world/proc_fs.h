@@ -31,12 +31,24 @@ struct ProcStat {
 };
 std::optional<ProcStat> read_stat(pid_t process, pid_t tid);
 
+// Of a zombie, as wait4 would report it.
+std::optional<int> read_wait_status(pid_t process);
+
 std::vector<pid_t> list_threads(pid_t process);   // ascending
 std::vector<pid_t> list_children(pid_t process);  // of all its threads, ascending
 
 // What descriptor `fd` of the process refers to: "socket:[1]", "pipe:[2]", a path; empty when closed.
 std::string descriptor_target(pid_t process, int fd);
 std::string working_directory(pid_t process);
+
+struct Descriptor {
+  int number = 0;
+  std::string target;  // as descriptor_target()
+  bool writes = false;
+  bool reads = false;
+  std::vector<std::uint64_t> locked_inodes;  // of locks held through it, of any kind
+};
+std::vector<Descriptor> list_descriptors(pid_t process);  // ascending
 
 struct FileLock {
   pid_t process = 0;  // as the harness sees it; 0 when not of the world, -1 for OFD locks

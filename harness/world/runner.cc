@@ -161,6 +161,7 @@ Result<Execution> SandboxRunner::execute(const Plan& plan, std::span<const Resol
                  .start_since_epoch = start_since_epoch_,
                  .scratch = scratch_->path(),
                  .cpu = cpu_,
+                 .cpu_limit = options_.cpu_limit,
                  .probe = options_.probe});
   Result<Execution> execution = engine.run();
   if (execution) execution->history.plan = to_string(plan);
@@ -182,7 +183,11 @@ Result<Execution> SandboxRunner::run(const Plan& plan) {
   while (true) {
     std::string name = to_string(known);
     for (const ResolvedFault& fault : resolved) name += "/" + std::to_string(fault.index);
-    if (open.empty()) return execute(plan, resolved, prefix);
+    if (open.empty()) {
+      Result<Execution> last_one = execute(plan, resolved, prefix);
+      if (last_one && plan.faults.empty()) parents_[name] = last_one->history;  // the parent of a sweep
+      return last_one;
+    }
     if (!parents_.contains(name)) {
       Result<Execution> parent = execute(known, resolved, prefix);
       if (!parent) return parent.error();

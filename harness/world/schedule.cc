@@ -1,10 +1,13 @@
 // Who goes next, and what time it is.
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,10 +19,37 @@
 #include "harness/world/remote_time.h"
 
 namespace halfsent {
+namespace {
+
+std::string name_of(const Process& process) { return process.actor->name + (process.index > 0 ? "/" + std::to_string(process.index) : ""); }
+
+// What a write or writev still has to write after its first `done` bytes, up to a pipe's usual size.
+bool read_outgoing(pid_t tid, const seccomp_data& call, std::uint64_t done, std::string& out) {
+  constexpr std::uint64_t most = 65536;
+  std::vector<iovec> parts;
+  if (call.nr == SYS_write) {
+    parts.push_back({reinterpret_cast<void*>(call.args[1]), call.args[2]});
+  } else if (call.nr == SYS_writev) {
+    parts.resize(std::min<std::uint64_t>(call.args[2], IOV_MAX));
+    if (!read_remote(tid, call.args[1], parts.data(), parts.size() * sizeof(iovec))) return false;
+  }
+  for (const iovec& part : parts) {
+    const std::uint64_t skip = std::min<std::uint64_t>(done, part.iov_len);
+    const std::uint64_t bytes = std::min<std::uint64_t>(part.iov_len - skip, most - out.size());
+    done -= skip;
+    const std::size_t before = out.size();
+    out.resize(before + bytes);
+    if (bytes > 0 && !read_remote(tid, reinterpret_cast<std::uint64_t>(part.iov_base) + skip, out.data() + before, bytes)) return false;
+  }
+  return !out.empty();
+}
+
+}  // namespace
 
 // Actors take turns in their fixed order, one release each.
 bool Engine::release_next() {
   release_holds();
+  if (fire_timers()) return true;
   for (std::size_t i = 0; i < actors_.size(); ++i) {
     const std::size_t index = (turn_ + i) % actors_.size();
     Actor& actor = *actors_[index];
@@ -42,18 +72,27 @@ void Engine::release_holds() {
   }
 }
 
-// Within an actor the process that ran last goes on; then the others in the order of their creation.
+// Within an actor the process that ran last goes on; then the others in the order of their creation. One that yields is the last,
+// and its successor the first.
 bool Engine::release_one_of(Actor& actor) {
   std::vector<Process*> order;
-  if (actor.current != nullptr && !actor.current->dead) order.push_back(actor.current);
   for (auto& process : actor.processes)
-    if (!process->dead && process.get() != actor.current) order.push_back(process.get());
+    if (!process->dead) order.push_back(process.get());
+  const auto current = std::find(order.begin(), order.end(), actor.current);
+  if (current != order.end()) {
+    if ((*current)->yields) {
+      std::rotate(order.begin(), current + 1, order.end());
+    } else {
+      std::rotate(order.begin(), current, current + 1);
+    }
+  }
   for (Process* process : order) {
     for (auto& thread : process->threads) {
       const int incarnation = process->incarnation;
       const int index = process->index;
       if (!release(*thread)) continue;
       actor.current = process;
+      process->yields = false;
       last_actor_ = &actor;
       last_incarnation_ = incarnation;
       last_process_ = index;
@@ -66,13 +105,14 @@ bool Engine::release_one_of(Actor& actor) {
 bool Engine::release(Thread& thread) {
   Process* const before = turn_process_;
   turn_process_ = thread.process;
+  thread.process->calls_in_turn = 0;
   switch (thread.state) {
     case Thread::State::pending:
       set_state(thread, Thread::State::running);
       handle(thread);
       return true;
     case Thread::State::parked:
-      if (thread.wait && !is_ready(thread)) break;
+      if (thread.wait && !thread.signal_waits && !is_ready(thread)) break;
       clock_.advance(VirtualClock::step_cost);
       release_effect(thread);
       return true;
@@ -105,8 +145,32 @@ void Engine::release_effect(Thread& thread) {
     }
   }
   network_dirty_ = true;
-  if (thread.wait && thread.wait->kind == Wait::Kind::description_lock) return reply(thread, 0);  // is_ready took it
+  if (thread.wait && thread.signal_waits) signals_possible_ = true;
+  if (thread.wait && thread.wait->kind == Wait::Kind::descriptors) return write_to_pipe(thread);
+  if (thread.wait && thread.wait->kind == Wait::Kind::description_lock && !thread.signal_waits) return reply(thread, 0);  // is_ready took it
   go_on(thread);
+}
+
+// A writer that sleeps in the kernel would run on, beside its reader, as soon as there is room: how much each of them finds would be
+// the kernel's choice. So what does not fit at once is written by us, piece by piece, while the writer waits.
+void Engine::write_to_pipe(Thread& thread) {
+  Effect& effect = *thread.effect;
+  const std::uint64_t wanted = effect.stop.bytes;
+  const UniqueFd pipe = duplicate(*thread.process, effect.fd);
+  int used = 0;
+  pollfd state{.fd = pipe.get(), .events = POLLOUT, .revents = 0};
+  if (!pipe || ::ioctl(pipe.get(), FIONREAD, &used) != 0 || ::poll(&state, 1, 0) < 0) return go_on(thread);
+  const bool broken = (state.revents & POLLERR) != 0;
+  if (effect.done > 0 && (broken || thread.signal_waits)) return reply(thread, static_cast<std::int64_t>(effect.done));
+  const bool fits = wanted <= PIPE_BUF || (used == 0 && wanted <= static_cast<std::uint64_t>(::fcntl(pipe.get(), F_GETPIPE_SZ)));
+  if (effect.done == 0 && (fits || broken || thread.signal_waits || (::fcntl(pipe.get(), F_GETFL) & O_NONBLOCK) != 0)) return go_on(thread);
+  std::string chunk;
+  if (!read_outgoing(thread.tid, thread.notification.data, effect.done, chunk)) return go_on(thread);
+  const iovec part{chunk.data(), chunk.size()};
+  const ssize_t written = ::pwritev2(pipe.get(), &part, 1, -1, RWF_NOWAIT);
+  if (written < 0 && errno != EAGAIN) return effect.done > 0 ? reply(thread, static_cast<std::int64_t>(effect.done)) : go_on(thread);
+  effect.done += static_cast<std::uint64_t>(std::max<ssize_t>(written, 0));
+  if (effect.done >= wanted) reply(thread, static_cast<std::int64_t>(effect.done));
 }
 
 bool Engine::is_ready(Thread& thread) {
@@ -224,7 +288,7 @@ void Engine::time_out(Thread& thread) {
   }
 }
 
-bool Engine::advance_time() {
+std::optional<Nanoseconds> Engine::nearest_deadline() const {
   std::optional<Nanoseconds> nearest;
   const auto consider = [&](Nanoseconds when) {
     if (!nearest || when < *nearest) nearest = when;
@@ -234,10 +298,9 @@ bool Engine::advance_time() {
     if (actor->restart_at) consider(*actor->restart_at);
     if (actor->refused_until) consider(*actor->refused_until);
     for (const auto& process : actor->processes) {
-      if (process->dead) continue;
+      if (process->dead || actor->held_until) continue;  // what a held actor waits for is not over before it is released
       for (const VirtualTimer& timer : process->timers)
         if (timer.deadline.count() >= 0) consider(timer.deadline);
-      if (actor->held_until) continue;  // a held actor's waits do not run out before it is released
       for (const auto& thread : process->threads)
         if (thread->state == Thread::State::held && thread->wait->deadline.count() >= 0) consider(thread->wait->deadline);
     }
@@ -247,31 +310,35 @@ bool Engine::advance_time() {
     return row.state == JobState::delivered || row.state == JobState::flagged;
   });
   if (settled) consider(last_change_ + scenario_.quiet);
+  return nearest;
+}
+
+bool Engine::advance_time() {
+  const std::optional<Nanoseconds> nearest = nearest_deadline();
   if (!nearest) return false;
   clock_.advance_to(std::min(*nearest, scenario_.horizon));
   last_actor_ = nullptr;
   last_incarnation_ = last_process_ = 0;
   turn_process_ = nullptr;
-  fire_timers();
+  (void)fire_timers();
   return true;
 }
 
 // Who waits for what, when nothing moves any more.
 std::string Engine::wait_graph() const {
   std::string text;
-  const std::vector<FileLock> locks = list_locks();
   for (const auto& actor : actors_) {
     for (const auto& process : actor->processes) {
       for (const auto& thread : process->threads) {
         if (process->dead) continue;
         if (!text.empty()) text += "; ";
-        text += actor->name + (process->index > 0 ? "/" + std::to_string(process->index) : "");
+        text += name_of(*process);
         if (thread->state == Thread::State::in_kernel) {
           text += " sleeps in the kernel";
         } else if (thread->wait) {
           const SyscallRule* rule = find_rule(thread->notification.data.nr);
           text += " waits in " + std::string(rule->name) + (thread->wait->object.empty() ? "" : " for " + thread->wait->object);
-          text += lock_holder(*thread, locks);
+          text += lock_holders(*thread) + pipe_holders(*thread);
         } else {
           text += " is stopped";
         }
@@ -281,19 +348,42 @@ std::string Engine::wait_graph() const {
   return text.empty() ? "no process is left" : text;
 }
 
-std::string Engine::lock_holder(const Thread& thread, const std::vector<FileLock>& locks) const {
+// Read from the descriptors of all processes: a lock of an open file that we have taken for a worker is ours in /proc/locks.
+std::string Engine::lock_holders(const Thread& thread) const {
   if (thread.wait->kind != Wait::Kind::posix_lock && thread.wait->kind != Wait::Kind::description_lock) return {};
   struct stat info {};
   const UniqueFd copy = duplicate(*thread.process, static_cast<int>(thread.notification.data.args[0]));
   if (!copy || ::fstat(copy.get(), &info) != 0) return {};
-  for (const FileLock& lock : locks) {
-    if (lock.inode != info.st_ino) continue;
-    for (const auto& actor : actors_)
-      for (const auto& process : actor->processes)
-        if (process->pid == lock.process && process.get() != thread.process)
-          return ", held by " + actor->name + (process->index > 0 ? "/" + std::to_string(process->index) : "");
+  std::string text;
+  for (const auto& actor : actors_) {
+    for (const auto& process : actor->processes) {
+      if (process->dead || process.get() == thread.process) continue;
+      const std::vector<Descriptor> descriptors = list_descriptors(process->pid);
+      const bool holds = std::any_of(descriptors.begin(), descriptors.end(), [&](const Descriptor& descriptor) {
+        return std::find(descriptor.locked_inodes.begin(), descriptor.locked_inodes.end(), info.st_ino) != descriptor.locked_inodes.end();
+      });
+      if (holds) text += (text.empty() ? ", held by " : " and ") + name_of(*process);
+    }
   }
-  return {};
+  return text;
+}
+
+std::string Engine::pipe_holders(const Thread& thread) const {
+  if (thread.wait->object != "pipe") return {};
+  const bool writes = thread.effect.has_value();
+  const std::string pipe = descriptor_target(thread.process->pid, static_cast<int>(thread.notification.data.args[0]));
+  std::string text;
+  for (const auto& actor : actors_) {
+    for (const auto& process : actor->processes) {
+      if (process->dead) continue;
+      const std::vector<Descriptor> descriptors = list_descriptors(process->pid);
+      const bool holds = std::any_of(descriptors.begin(), descriptors.end(), [&](const Descriptor& descriptor) {
+        return descriptor.target == pipe && (writes ? descriptor.reads : descriptor.writes);
+      });
+      if (holds) text += (text.empty() ? ", whose other end is held by " : " and ") + name_of(*process);
+    }
+  }
+  return text;
 }
 
 }  // namespace halfsent

@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* parent = "/dev/shm";
 constexpr std::string_view prefix = "halfsent-scratch-";
 
 UniqueFd lock_folder(const fs::path& folder) {
@@ -23,7 +24,9 @@ UniqueFd lock_folder(const fs::path& folder) {
   return fd;
 }
 
-void reclaim(const fs::path& parent) {
+}  // namespace
+
+void ScratchFolder::reclaim() {
   std::error_code ignored;
   std::vector<fs::path> stale;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
@@ -35,12 +38,9 @@ void reclaim(const fs::path& parent) {
     if (lock_folder(folder)) fs::remove_all(folder, ignored);  // nobody holds it: its owner is dead
 }
 
-}  // namespace
-
 Result<ScratchFolder> ScratchFolder::create() {
-  const fs::path parent = "/dev/shm";
-  reclaim(parent);
-  std::string name = (parent / prefix).string() + "XXXXXX";
+  reclaim();
+  std::string name = std::string(parent) + "/" + std::string(prefix) + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr)
     return Error{.message = "cannot make a folder in /dev/shm: " + std::string(std::strerror(errno)), .mend = "mount a tmpfs on /dev/shm"};
   UniqueFd lock = lock_folder(name);

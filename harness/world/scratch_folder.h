@@ -17,6 +17,9 @@ class ScratchFolder {
   ScratchFolder& operator=(ScratchFolder&&) = delete;
   ~ScratchFolder();
 
+  // Removes the folders of owners that are dead. create() does it too.
+  static void reclaim();
+
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:

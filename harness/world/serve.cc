@@ -18,14 +18,16 @@ std::string_view mode_name(AnswerMode mode) {
 
 }  // namespace
 
-void Engine::observe_downstream() {
+bool Engine::observe_downstream() {
   while (!error_ && !gave_up_) {
-    if (std::exchange(network_dirty_, false)) barrier_->pass();
-    drain_downstream();
+    do {
+      if (std::exchange(network_dirty_, false)) barrier_->pass();
+      drain_downstream();
+    } while (network_dirty_);
     // Somebody may have waited in the kernel for room to send.
     if (anybody_runs()) {
       settle();
-      continue;
+      return true;
     }
     answer_due_requests();
     while (!arrivals_.empty() && !error_) {
@@ -45,6 +47,7 @@ void Engine::observe_downstream() {
     if (!network_dirty_ && !downstream_->has_unwritten()) break;
     if (downstream_->has_unwritten() && !network_dirty_) break;  // the client must read first
   }
+  return false;
 }
 
 void Engine::serve(const Arrival& arrival) {

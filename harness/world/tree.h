@@ -55,6 +55,7 @@ struct Effect {
   bool to_downstream = false;
   bool is_connect = false;
   int fd = -1;
+  std::uint64_t done = 0;  // bytes of a large write to a pipe that we have written already
   Seq seq = no_seq;  // its Stopped event
 };
 
@@ -75,7 +76,9 @@ struct Thread {
   std::optional<Effect> effect{};
   bool recorded = false;         // the stop or wait is in the history
   bool has_forked = false;       // look for new children at its next stop
+  bool vforks = false;           // its last call was a vfork
   bool signal_waits = false;     // a signal may be pending for it
+  std::uint64_t cpu_ticks_mark = 0;  // CPU time soon after its last stop, for the watchdog; 0: not looked at since
 };
 
 // A timer of a process (alarm, setitimer, timer_create), kept by us.
@@ -101,14 +104,17 @@ struct Process {
   bool killed_by_plan = false;  // its end is the doing of a fault
   bool kill_sent = false;       // its end is certain
   bool end_recorded = false;
-  std::optional<Death> death{};  // roots only: others are reaped by their parents
+  std::optional<Death> death{};  // others than roots are reaped by their parents: empty when we cannot know
   std::unique_ptr<boost::asio::posix::stream_descriptor> pidfd;
   std::shared_ptr<boost::asio::posix::stream_descriptor> listener;
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<VirtualTimer> timers;
   std::uint64_t random_calls = 0;
   bool may_hold_locks = false;
-  std::uint64_t cpu_ticks_mark = 0;  // CPU time at its last stop, for the watchdog
+  std::optional<int> exit_code{};  // what it has told exit_group
+  int calls_in_turn = 0;           // answered since it was released
+  int spins = 0;                   // turns that it has given up for having made too many calls, one after another
+  bool yields = false;             // the others of its actor come first
 };
 
 struct Actor {

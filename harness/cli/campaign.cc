@@ -1,0 +1,289 @@
+#include "harness/cli/campaign.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "harness/cli/stored_run.h"
+#include "harness/process/unique_fd.h"
+#include "harness/world/execution.h"
+#include "harness/world/scratch_folder.h"
+
+namespace halfsent {
+
+volatile std::sig_atomic_t interrupted_by = 0;
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* clean_name = "clean";
+
+std::string cell_name(std::size_t index) { return fmt::format("{:05}", index); }
+
+Plan plan_of(const Scenario& scenario, std::uint64_t seed, const SweepCell& cell) {
+  return {.scenario = scenario.name, .seed = seed, .faults = {cell.fault}};
+}
+
+SweepPlan sweep_of(const Scenario& scenario, const History& clean) {
+  // Past the lease by a second: then its holder is stale, whoever it is.
+  return sweep(clean, {.faults = scenario.sweep_faults, .hold_for = scenario.lease + std::chrono::seconds{1}});
+}
+
+// What a job tells the campaign, one JSON object a line: {"cell":3,"runs":2} and, when it failed, the parts of the error.
+// The clean execution is cell -1.
+class Reporter {
+ public:
+  explicit Reporter(int fd) : fd_(fd) {}
+
+  void done(std::int64_t cell, int runs, const std::optional<Error>& error = {}) {
+    json::object line{{"cell", cell}, {"runs", runs}};
+    if (error)
+      line["error"] = {{"code", static_cast<int>(error->code)}, {"message", error->message}, {"mend", error->mend},
+                       {"file", error->file}, {"line", error->line}, {"column", error->column}};
+    const std::string text = json::serialize(line) + "\n";
+    for (std::size_t at = 0; at < text.size();) {
+      const ssize_t wrote = ::write(fd_, text.data() + at, text.size() - at);
+      if (wrote < 0 && errno != EINTR) ::_exit(1);  // nobody listens any more
+      if (wrote > 0) at += static_cast<std::size_t>(wrote);
+    }
+  }
+
+ private:
+  int fd_;
+};
+
+std::optional<Error> error_of(const json::object& line) {
+  const json::value* found = line.if_contains("error");
+  if (found == nullptr) return std::nullopt;
+  const json::object& error = found->as_object();
+  const auto text = [&](const char* name) { return std::string(error.at(name).as_string()); };
+  return Error{.code = static_cast<ExitCode>(error.at("code").to_number<int>()), .message = text("message"), .mend = text("mend"),
+               .file = text("file"), .line = error.at("line").to_number<int>(), .column = error.at("column").to_number<int>()};
+}
+
+// Runs a plan, stores it, and runs it again when it violates: a counterexample that does not repeat is none.
+std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Plan& plan, const fs::path& out, const std::string& name, int& runs) {
+  Result<Execution> execution = runner.run(plan);
+  ++runs;
+  if (!execution) return execution.error();
+  if (Result<void> stored = store(out, name, *execution); !stored) return stored.error();
+  if (exit_code(judge(execution->history, plan, terms_of(scenario))) != ExitCode::violated) return std::nullopt;
+  const Result<Execution> again = runner.run(plan);
+  ++runs;
+  if (!again) return again.error();
+  if (digest(again->history) == digest(execution->history)) return std::nullopt;
+  if (Result<void> stored = store(out, name + ".again", *again); !stored) return stored.error();
+  return Error{.code = ExitCode::diverged,
+               .message = fmt::format("a second execution of \"{}\" went another way; both are in {} ({} and {}.again)", to_string(plan),
+                                      out.string(), name, name),
+               .mend = "compare the two histories: what differs first is not under control"};
+}
+
+void run_job(const Scenario& scenario, const CampaignOptions& options, int job, int cpu, int fd) {
+  Reporter reporter(fd);
+  Result<std::unique_ptr<Runner>> runner = Runner::create(scenario, {.cpu = cpu});
+  if (!runner) return reporter.done(-1, 0, runner.error());
+  const Plan nothing{.scenario = scenario.name, .seed = options.seed, .faults = {}};
+  int runs = 1;
+  const Result<Execution> clean = (*runner)->run(nothing);
+  if (!clean) return reporter.done(-1, runs, clean.error());
+  if (job == 0)
+    if (Result<void> stored = store(options.out, clean_name, *clean); !stored) return reporter.done(-1, runs, stored.error());
+  reporter.done(-1, runs);
+  const SweepPlan plan = sweep_of(scenario, clean->history);
+  for (std::size_t cell = static_cast<std::size_t>(job); cell < plan.cells.size(); cell += static_cast<std::size_t>(options.jobs)) {
+    runs = 0;
+    const std::optional<Error> error =
+        execute(**runner, scenario, plan_of(scenario, options.seed, plan.cells[cell]), options.out, cell_name(cell), runs);
+    reporter.done(static_cast<std::int64_t>(cell), runs, error);
+  }
+}
+
+struct Job {
+  pid_t pid = -1;
+  UniqueFd pipe;
+  std::string buffer;
+  bool open = true;
+};
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t allowed;
+  std::vector<int> cpus;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  return cpus.empty() ? std::vector<int>{-1} : cpus;
+}
+
+Result<Job> start_job(const Scenario& scenario, const CampaignOptions& options, int index, int cpu) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return Error{.message = "cannot make a pipe: " + std::string(std::strerror(errno))};
+  Job job{.pipe = UniqueFd(ends[0]), .buffer = {}};
+  const pid_t parent = ::getpid();
+  job.pid = ::fork();
+  if (job.pid < 0) return Error{.message = "cannot start a job: " + std::string(std::strerror(errno))};
+  if (job.pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    // The terminal sends its signals to all of us; what becomes of a campaign is for its first process to say.
+    ::signal(SIGINT, SIG_IGN);
+    ::signal(SIGTERM, SIG_DFL);
+    ::close(ends[0]);
+    run_job(scenario, options, index, cpu, ends[1]);
+    std::fflush(nullptr);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  return job;
+}
+
+// Takes in what the jobs tell, in any order; results are kept by cell.
+class Collector {
+ public:
+  Collector(const Scenario& scenario, const CampaignOptions& options, CampaignResult& result)
+      : scenario_(scenario), options_(options), result_(result) {}
+
+  // False: the campaign need not go on.
+  bool take(const json::object& line) {
+    const std::int64_t cell = line.at("cell").as_int64();
+    result_.executions += line.at("runs").to_number<int>();
+    std::optional<Error> error = error_of(line);
+    if (cell < 0) {
+      if (error && !failed_) failed_ = std::move(error);
+      if (failed_) return false;
+      return have_clean_ || load_clean();
+    }
+    waiting_[static_cast<std::size_t>(cell)] = std::move(error);
+    return !have_clean_ || judge_waiting();
+  }
+
+  [[nodiscard]] const std::optional<Error>& failed() const { return failed_; }
+
+  void finish() {
+    for (auto& [index, cell] : cells_) result_.cells.push_back(std::move(cell));
+  }
+
+ private:
+  bool load_clean() {
+    if (!fs::exists(options_.out / (std::string(clean_name) + ".history.jsonl"))) return true;  // another job was first
+    Result<History> clean = load_history(options_.out / (std::string(clean_name) + ".history.jsonl"));
+    if (!clean) return true;  // still being written: the job that writes it reports after that
+    result_.clean = std::move(*clean);
+    result_.clean_verdict = judge(result_.clean, {.scenario = scenario_.name, .seed = options_.seed, .faults = {}}, terms_of(scenario_));
+    result_.sweep = sweep_of(scenario_, result_.clean);
+    have_clean_ = true;
+    return judge_waiting();
+  }
+
+  bool judge_waiting() {
+    bool go_on = true;
+    for (auto& [index, error] : std::exchange(waiting_, {})) {
+      const SweepCell& cell = result_.sweep.cells.at(index);
+      CellResult done{.cell = cell, .plan = plan_of(scenario_, options_.seed, cell), .verdict = {}, .error = std::move(error), .history = {}};
+      const fs::path file = options_.out / (cell_name(index) + ".history.jsonl");
+      if (!done.error) {
+        const Result<History> history = load_history(file);
+        if (history) done.verdict = judge(*history, done.plan, terms_of(scenario_));
+        if (!history) done.error = history.error();
+      }
+      const bool passed = !done.error && exit_code(done.verdict) == ExitCode::held;
+      if (passed && !options_.keep_passes) {
+        std::error_code ignored;
+        fs::remove(file, ignored);
+        fs::remove(options_.out / (cell_name(index) + ".output.txt"), ignored);
+      } else {
+        done.history = file;
+      }
+      if (!done.error && exit_code(done.verdict) == ExitCode::violated && options_.stop_at_first_violation) go_on = false;
+      cells_.emplace(index, std::move(done));
+    }
+    if (options_.progress) options_.progress(static_cast<int>(cells_.size()), static_cast<int>(result_.sweep.cells.size()));
+    return go_on;
+  }
+
+  const Scenario& scenario_;
+  const CampaignOptions& options_;
+  CampaignResult& result_;
+  bool have_clean_ = false;
+  std::optional<Error> failed_;
+  std::map<std::size_t, std::optional<Error>> waiting_;
+  std::map<std::size_t, CellResult> cells_;
+};
+
+// Reads the jobs' lines until all have ended, or the collector or a signal says stop.
+void follow(std::vector<Job>& jobs, Collector& collector, CampaignResult& result) {
+  const auto open = [&] { return std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.open; }); };
+  while (open()) {
+    std::vector<pollfd> fds;
+    for (const Job& job : jobs) fds.push_back({.fd = job.open ? job.pipe.get() : -1, .events = POLLIN, .revents = 0});
+    const int ready = ::poll(fds.data(), fds.size(), -1);
+    if (interrupted_by != 0) {
+      result.interrupted = true;
+      return;
+    }
+    for (std::size_t i = 0; ready > 0 && i < jobs.size(); ++i) {
+      if (fds[i].revents == 0) continue;
+      char chunk[4096];
+      const ssize_t got = ::read(jobs[i].pipe.get(), chunk, sizeof chunk);
+      if (got <= 0) {
+        jobs[i].open = false;
+        continue;
+      }
+      jobs[i].buffer.append(chunk, static_cast<std::size_t>(got));
+      for (std::size_t end; (end = jobs[i].buffer.find('\n')) != std::string::npos; jobs[i].buffer.erase(0, end + 1))
+        if (!collector.take(json::parse(jobs[i].buffer.substr(0, end)).as_object())) return;
+    }
+  }
+}
+
+}  // namespace
+
+ContractTerms terms_of(const Scenario& scenario) {
+  ContractTerms terms{.keys = {}, .downstream_honours_key = scenario.downstream.honours_key};
+  if (scenario.on_doubt == OnDoubt::retry) terms.on_doubt = ContractTerms::OnDoubt::retry;
+  if (scenario.on_doubt == OnDoubt::flag) terms.on_doubt = ContractTerms::OnDoubt::flag;
+  return terms;
+}
+
+Result<CampaignResult> run_sweep(const Scenario& scenario, const CampaignOptions& options) {
+  CampaignResult result;
+  Collector collector(scenario, options, result);
+  std::vector<Job> jobs;
+  const std::vector<int> cpus = allowed_cpus();
+  for (int i = 0; i < options.jobs; ++i) {
+    Result<Job> job = start_job(scenario, options, i, cpus[static_cast<std::size_t>(i) % cpus.size()]);
+    if (!job) return job.error();
+    jobs.push_back(std::move(*job));
+  }
+  follow(jobs, collector, result);
+  bool all_ended_well = true;
+  for (Job& job : jobs) {
+    // A job that is done has left; one that is not is not wanted any more. Its world ends with it.
+    if (job.open) ::kill(job.pid, SIGKILL);
+    int status = 0;
+    while (::waitpid(job.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!job.open && (!WIFEXITED(status) || WEXITSTATUS(status) != 0)) all_ended_well = false;
+  }
+  ScratchFolder::reclaim();
+  if (collector.failed()) return *collector.failed();
+  collector.finish();
+  if (!all_ended_well) return Error{.message = "a job of the campaign died", .mend = "this is a defect of ours; run with --jobs 1 to see where"};
+  return result;
+}
+
+}  // namespace halfsent

@@ -1,0 +1,42 @@
+// What the commands do. Each returns the exit code of the process; talk goes to stderr, results to stdout.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "harness/core/error.h"
+#include "reports/terminal.h"
+
+namespace halfsent {
+
+struct CommonOptions {
+  Style style;                             // of stdout
+  Style talk;                              // of stderr
+  std::filesystem::path out = "halfsent-runs";
+  int jobs = 0;                            // 0: one for each CPU that we may use
+};
+
+struct RunOptions {
+  std::filesystem::path scenario;
+  std::string plan;                        // text or the name of a file; empty: sweep
+  std::uint64_t seed = 1;
+  bool keep_passes = false;
+  bool twin = true;                        // a sweep that holds must see the naive twin fail
+};
+ExitCode run_command(const RunOptions& options, const CommonOptions& common);
+
+struct ReplayOptions {
+  std::string plan;                        // text or the name of a file
+  std::filesystem::path scenario;          // empty: found by the plan's scenario name in `scenarios/` and here
+  int repeat = 1;
+};
+ExitCode replay_command(const ReplayOptions& options, const CommonOptions& common);
+
+ExitCode windows_command(const std::filesystem::path& scenario, const CommonOptions& common);
+ExitCode doctor_command(const CommonOptions& common);
+
+// Prints an error as one message on stderr and gives its exit code.
+ExitCode report(const Error& error);
+
+}  // namespace halfsent

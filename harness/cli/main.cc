@@ -1,0 +1,112 @@
+// The composition root: the command line.
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string_view>
+
+#include "harness/cli/campaign.h"
+#include "harness/cli/commands.h"
+
+namespace halfsent {
+namespace {
+
+// Precedence: flag, NO_COLOR, CLICOLOR_FORCE, what the descriptor is.
+bool wants_colour(const std::string& flag, int fd) {
+  if (flag == "always") return true;
+  if (flag == "never") return false;
+  const auto set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  if (set("NO_COLOR")) return false;
+  if (set("CLICOLOR_FORCE")) return true;
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(fd) == 1 && (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+int width_of(int fd) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
+  return ::isatty(fd) == 1 ? 80 : 0;
+}
+
+void on_signal(int number) { interrupted_by = number; }
+
+// SIGINT and SIGTERM end a campaign with what is there; a second one ends it at once.
+void install_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Halfsent kills real workers in every crash window and proves that each job is delivered exactly once or visibly flagged.\n"
+               "Exit codes: 0 held, 1 violated, 2 usage, 3 environment, 4 not reached, 5 diverged, 6 incomplete, 7 inconclusive."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", HALFSENT_VERSION);
+  CommonOptions common;
+  std::string colour = "auto";
+  app.add_option("--color", colour, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
+
+  RunOptions run_options;
+  CLI::App* run_app = app.add_subcommand("run", "Sweep every window of a scenario, or run one plan");
+  run_app->footer("Examples:\n  halfsent run scenarios/polling_python_naive.toml\n"
+                  "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept 4187:2026-W33'");
+  run_app->add_option("scenario", run_options.scenario, "the scenario's TOML file")->required();
+  run_app->add_option("--plan", run_options.plan, "a plan, or a file that holds one; without it every window is swept");
+  run_app->add_option("--seed", run_options.seed, "seed of the world's randomness")->capture_default_str();
+  run_app->add_option("--out", common.out, "folder for histories")->capture_default_str();
+  run_app->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")->check(CLI::Range(0, 256))->capture_default_str();
+  run_app->add_flag("--keep-passes", run_options.keep_passes, "keep the histories of executions that passed");
+  run_app->add_flag("!--no-twin", run_options.twin, "do not run the naive twin after a sweep that holds");
+
+  ReplayOptions replay_options;
+  CLI::App* replay_app = app.add_subcommand("replay", "Run a plan again, exactly");
+  replay_app->footer("Examples:\n  halfsent replay 'scenario polling_python_naive; kill worker-1 at after_accept 4187:2026-W33'\n"
+                     "  halfsent replay bug.plan --repeat 50");
+  replay_app->add_option("plan", replay_options.plan, "a plan, or a file that holds one")->required();
+  replay_app->add_option("--scenario", replay_options.scenario, "the scenario's file; without it scenarios/NAME.toml or NAME.toml");
+  replay_app->add_option("--repeat", replay_options.repeat, "so many times; different histories are a divergence")->check(CLI::Range(1, 1000000));
+  replay_app->add_option("--out", common.out, "folder for histories")->capture_default_str();
+
+  std::filesystem::path windows_scenario;
+  CLI::App* windows_app = app.add_subcommand("windows", "List each step of an execution without faults, with its names");
+  windows_app->footer("Example:\n  halfsent windows scenarios/polling_python.toml");
+  windows_app->add_option("scenario", windows_scenario, "the scenario's TOML file")->required();
+
+  CLI::App* doctor_app = app.add_subcommand("doctor", "Check what this machine allows, and name the mend");
+  doctor_app->footer("Example:\n  halfsent doctor");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(ExitCode::usage);
+  }
+  common.style = {.colour = wants_colour(colour, 1), .width = width_of(1)};
+  common.talk = {.colour = wants_colour(colour, 2), .width = width_of(2)};
+  install_signals();
+  if (run_app->parsed()) return static_cast<int>(run_command(run_options, common));
+  if (replay_app->parsed()) return static_cast<int>(replay_command(replay_options, common));
+  if (windows_app->parsed()) return static_cast<int>(windows_command(windows_scenario, common));
+  if (doctor_app->parsed()) return static_cast<int>(doctor_command(common));
+  return static_cast<int>(ExitCode::usage);
+}
+
+}  // namespace
+}  // namespace halfsent
+
+int main(int argc, char** argv) {
+  try {
+    return halfsent::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "halfsent: %s (a defect of ours)\n", error.what());
+    return static_cast<int>(halfsent::ExitCode::harness_fault);
+  }
+}

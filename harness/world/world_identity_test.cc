@@ -1,0 +1,1 @@
+#include "harness/world/world_test_support.h"
