@@ -225,6 +225,7 @@ void Engine::on_death(Process& process) {
   if (turn_process_ == &process) turn_process_ = nullptr;
   signals_possible_ = true;  // SIGCHLD
   network_dirty_ = true;
+  ledger_dirty_ = true;
   deaths_.push_back(&process);
 }
 

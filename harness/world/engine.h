@@ -239,6 +239,7 @@ class Engine {
   std::vector<Process*> deaths_;    // not recorded yet
 
   std::unique_ptr<LedgerProbe> probe_;
+  bool ledger_dirty_ = true;  // an effect that may show in the ledger went through since the last look
   std::vector<LedgerRow> rows_;
   std::vector<LedgerRow> cold_rows_;  // last reported as different
   Nanoseconds last_change_{0};

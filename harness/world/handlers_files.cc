@@ -116,7 +116,7 @@ void Engine::handle_write(Thread& thread, const SyscallRule& rule) {
   effect.stop.object = watched_name(target);
   if (effect.stop.object.empty() || ends_with_shm(effect.stop.object)) {
     // Output that nobody limits would fill the machine's memory.
-    if (fd <= 2 && (result_.stops & 63) == 0) {
+    if (fd <= 2) {
       struct stat info {};
       constexpr off_t limit = 64 << 20;
       if (::fstat(thread.process->actor->output_fd, &info) == 0 && info.st_size > limit)
@@ -267,7 +267,6 @@ void Engine::handle_lock(Thread& thread, const SyscallRule& rule) {
     if (!lock) return go_on(thread);
     effect.stop.detail = std::string(lock->l_type == F_UNLCK ? "unlock " : lock->l_type == F_RDLCK ? "lock shared " : "lock exclusive ") +
                          std::to_string(lock->l_start) + "+" + std::to_string(lock->l_len);
-    if (of_ledger) thread.process->may_hold_locks = true;
     if (command == F_SETLKW && lock->l_type != F_UNLCK) wait = Wait{.kind = Wait::Kind::posix_lock, .object = effect.stop.object};
     if (command == F_OFD_SETLKW && lock->l_type != F_UNLCK) wait = Wait{.kind = Wait::Kind::description_lock, .object = effect.stop.object};
   }

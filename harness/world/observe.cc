@@ -30,7 +30,7 @@ void Engine::observe() {
   do {
     observe_deaths();
     if (error_ || gave_up_) return;
-    if (setup_.probe) observe_ledger();
+    if (setup_.probe && std::exchange(ledger_dirty_, false)) observe_ledger();
     observe_stops();
   } while (observe_downstream());
 }
@@ -139,6 +139,8 @@ bool Engine::holds_ledger_lock(const Process& process) {
     for (const auto& other : process.actor->processes)
       if (!other->dead && other->pid == lock.process) return true;
   }
+  // Nothing to look for before one of them takes a lock again.
+  for (const auto& other : process.actor->processes) other->may_hold_locks = false;
   return false;
 }
 

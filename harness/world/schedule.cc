@@ -144,7 +144,10 @@ void Engine::release_effect(Thread& thread) {
       if (connection.first_send == no_seq) connection.first_send = effect.seq;
     }
   }
-  network_dirty_ = true;
+  // A commit shows after the release of whatever file call came last before it, be it of another file (a folder's fsync).
+  const bool network = effect.to_downstream || effect.stop.object == "socket";
+  (network ? network_dirty_ : ledger_dirty_) = true;
+  if (effect.stop.detail.starts_with("lock ")) process.may_hold_locks = true;
   if (thread.wait && thread.signal_waits) signals_possible_ = true;
   if (thread.wait && thread.wait->kind == Wait::Kind::descriptors) return write_to_pipe(thread);
   if (thread.wait && thread.wait->kind == Wait::Kind::description_lock && !thread.signal_waits) return reply(thread, 0);  // is_ready took it
@@ -320,6 +323,7 @@ bool Engine::advance_time() {
   last_actor_ = nullptr;
   last_incarnation_ = last_process_ = 0;
   turn_process_ = nullptr;
+  ledger_dirty_ = true;  // now and then a look that nothing asks for: no change goes unseen
   (void)fire_timers();
   return true;
 }

@@ -19,6 +19,8 @@ std::string_view mode_name(AnswerMode mode) {
 }  // namespace
 
 bool Engine::observe_downstream() {
+  const bool idle = !network_dirty_ && arrivals_.empty() && bad_input_.empty() && late_.empty();
+  if (idle && !downstream_->has_unwritten() && !downstream_->has_partial_request()) return false;
   while (!error_ && !gave_up_) {
     do {
       if (std::exchange(network_dirty_, false)) barrier_->pass();
@@ -27,6 +29,7 @@ bool Engine::observe_downstream() {
     // Somebody may have waited in the kernel for room to send.
     if (anybody_runs()) {
       settle();
+      network_dirty_ = ledger_dirty_ = true;
       return true;
     }
     answer_due_requests();

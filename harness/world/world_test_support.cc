@@ -44,6 +44,7 @@ Scenario Worlds::scenario(const std::vector<Command>& commands) const {
   scenario.name = "test";
   scenario.file = folder_ / "test.toml";
   scenario.files = {folder_ / "files"};
+  scenario.horizon = std::chrono::hours{100};
   scenario.ledger = {.kind = "sqlite",
                      .path = "ledger.db",
                      .setup = "CREATE TABLE jobs (k TEXT, s TEXT); INSERT INTO jobs VALUES ('k1', 'pending');",

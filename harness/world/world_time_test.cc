@@ -1,5 +1,4 @@
 // Time and signals: what programs see in a world is what they see without one, only that it takes no real time.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +10,6 @@ namespace halfsent {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
 
 // What the start of a program costs in virtual time, and each of its steps.
 constexpr Nanoseconds overhead = 30ms;
@@ -144,11 +142,11 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Waits, TimeInAWorld,
     testing::Values(Case{"TimeOutsOfEveryKindOfWait", {"test_program", "time_outs", "0.05"}, {"test_program", "time_outs", "100"}, 800s},
-                    Case{"AnAbsoluteSleepIsOverAtItsTime", {"test_program", "absolute", "1"}, {"test_program", "absolute", "1000"}, 999s + 970ms},
+                    Case{"AnAbsoluteSleepIsOverAtItsTime", {"test_program", "absolute", "1"}, {"test_program", "absolute", "1000"}, 1000s},
                     Case{"TimedWaitsOfPythonThreads", py(python_timed_waits, "0.1"), py(python_timed_waits, "5"), 15s},
                     Case{"ASleepInAChildOfAShell", {"sh", "-c", "sleep 0.1; echo $?"}, {"sh", "-c", "sleep 500; echo $?"}, 500s},
                     Case{"SixHoursOfPythonSleep", py("import time,sys; time.sleep(float(sys.argv[1]))", "0.1"),
-                         py("import time,sys; time.sleep(float(sys.argv[1]))", "1500"), 1500s},
+                         py("import time,sys; time.sleep(float(sys.argv[1]))", "21600"), 21600s},
                     Case{"AsyncioWithTimersAndAChild", py(python_asyncio, "0.1"), py(python_asyncio, "10"), 40s},
                     Case{"AThreadPoolThatSleeps", py(python_pool, "0.05"), py(python_pool, "60"), 180s},
                     Case{"AnEmptyLoopThatReadsTheClock", py(python_busy, "0.1"), py(python_busy, "0.1"), 100ms}),
@@ -174,7 +172,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(Worlds, TheLongestSleepLastsToTheHorizon) {
   Scenario longest = scenario({program({"longest"})});
-  longest.horizon = 100h;
   use(std::move(longest));
   const Execution execution = run();
   EXPECT_EQ(finish_of(execution).reason, "horizon");
@@ -196,9 +193,8 @@ while True:
 
 TEST_F(Worlds, ASleepOfADifferentActorGoesOnWhileOneIsHeld) {
   Scenario two = scenario({python(R"(
-import os, time
+import os
 os.access('/halfsent/at/here', 0)
-print(time.monotonic() - start if 'start' in globals() else 'ran')
 )"),
                            shell("sleep 5; sleep 5; echo slept")});
   use(std::move(two));

@@ -12,9 +12,7 @@ namespace halfsent {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 class Trees : public Worlds {
  protected:

@@ -25,6 +25,7 @@ bool passes(const SQLite::Exception& error) {
   switch (error.getErrorCode() & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:  // somebody stands between two locks for longer than SQLite cares to wait
     case SQLITE_READONLY:
     case SQLITE_IOERR:
     case SQLITE_FULL:

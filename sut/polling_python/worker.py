@@ -33,8 +33,8 @@ Job = collections.namedtuple("Job", "digest_key customer_id token lease_until se
 
 ACCEPTED, DEFINITE_NO, DOUBT = "accepted", "definite no", "doubt"
 
-# Primary SQLite codes of troubles that pass: BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN.
-PASSING_TROUBLES = {5, 6, 8, 10, 13, 14}
+# Primary SQLite codes of troubles that pass: BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL.
+PASSING_TROUBLES = {5, 6, 8, 10, 13, 14, 15}
 
 
 def log(name, text):

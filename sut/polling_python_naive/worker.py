@@ -82,7 +82,7 @@ def work_once(db, name, url):
         log(name, f"sending {digest_key!r} failed, its lease will run out: {error!r}")
         return True
     except sqlite3.OperationalError as error:
-        if "locked" not in str(error):
+        if "lock" not in str(error):  # "database is locked", "locking protocol"
             raise
         log(name, "the ledger is locked, trying again later")
         return False
