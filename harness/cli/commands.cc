@@ -140,9 +140,20 @@ ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const f
   return ExitCode::harness_fault;
 }
 
+// The one to explain first: a crash if there is one, because it needs the fewest words.
+const CellResult* first_counterexample(const CampaignResult& campaign) {
+  const CellResult* first = nullptr;
+  for (const CellResult& cell : campaign.cells) {
+    if (code_of(cell) != ExitCode::violated) continue;
+    if (cell.cell.fault.kind == FaultKind::kill) return &cell;
+    if (first == nullptr) first = &cell;
+  }
+  return first;
+}
+
 void tell_first_counterexample(const Scenario& scenario, const CampaignResult& campaign, const CommonOptions& common) {
-  const auto first = std::find_if(campaign.cells.begin(), campaign.cells.end(), [](const CellResult& cell) { return code_of(cell) == ExitCode::violated; });
-  if (first == campaign.cells.end()) return;
+  const CellResult* first = first_counterexample(campaign);
+  if (first == nullptr) return;
   const Result<History> history = load_history(first->history);
   if (!history) return;
   say(fmt::format("\nFirst counterexample of {} ({}):\n\n", printable(scenario.name), first->history.string()));
@@ -194,11 +205,7 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
   }
   if (code == ExitCode::held) code = check_twin(scenario, options, out, common);
   talk(fmt::format("seed {}; histories: {}\n", options.seed, out.string()));
-  for (const CellResult& cell : campaign->cells) {
-    if (code_of(cell) != ExitCode::violated) continue;
-    talk(replay_line(cell.plan) + "\n");
-    break;
-  }
+  if (const CellResult* first = first_counterexample(*campaign)) talk(replay_line(first->plan) + "\n");
   return code;
 }
 

@@ -228,7 +228,21 @@ class Namer {
   std::map<std::string, std::string> last_claim_;  // by actor
 };
 
-bool takes_any_actor(FaultKind kind) { return info(kind).target == FaultInfo::Target::downstream; }
+bool is_for_downstream(FaultKind kind) { return info(kind).target == FaultInfo::Target::downstream; }
+
+bool is_at(const Fault& fault, const Boundary& boundary) {
+  if (is_for_downstream(fault.kind)) return true;
+  return fault.target == all_actors ? !boundary.actor.empty() : boundary.actor == fault.target;
+}
+
+// How many of the boundaries up to this one an anchor with its name and key passes, when `counts` says which ones do.
+template <class Counts>
+int passed_until(const Boundary& boundary, std::span<const Boundary> boundaries, Counts counts) {
+  return static_cast<int>(std::ranges::count_if(boundaries, [&](const Boundary& other) {
+    return other.seq <= boundary.seq && other.name == boundary.name && counts(other) &&
+           (boundary.key.empty() || other.key == boundary.key);
+  }));
+}
 
 }  // namespace
 
@@ -240,7 +254,7 @@ std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundar
   for (const Boundary& boundary : boundaries) {
     const bool matches = boundary.name == fault.at->boundary &&
                          (fault.at->key.empty() || boundary.key == fault.at->key) &&
-                         (takes_any_actor(fault.kind) || boundary.actor == fault.target);
+                         is_at(fault, boundary);
     if (matches && ++passed == fault.at->occurrence) return boundary.seq;
   }
   return std::nullopt;
@@ -248,12 +262,17 @@ std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundar
 
 Anchor anchor_for(FaultKind kind, const Boundary& boundary, std::span<const Boundary> boundaries) {
   Anchor anchor{.boundary = boundary.name, .key = boundary.key, .occurrence = boundary.occurrence};
-  if (!takes_any_actor(kind)) return anchor;
-  anchor.occurrence = static_cast<int>(std::ranges::count_if(boundaries, [&boundary](const Boundary& other) {
-    return other.seq <= boundary.seq && other.name == boundary.name &&
-           (boundary.key.empty() || other.key == boundary.key);
-  }));
+  if (is_for_downstream(kind)) {
+    anchor.occurrence = passed_until(boundary, boundaries, [](const Boundary&) { return true; });
+  }
   return anchor;
+}
+
+Anchor anchor_for_all(const Boundary& boundary, std::span<const Boundary> boundaries) {
+  const auto is_an_actors = [](const Boundary& other) { return !other.actor.empty(); };
+  return {.boundary = boundary.name,
+          .key = boundary.key,
+          .occurrence = passed_until(boundary, boundaries, is_an_actors)};
 }
 
 std::string to_string(const Boundary& boundary) {

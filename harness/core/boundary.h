@@ -41,7 +41,8 @@ std::span<const BoundaryInfo> boundary_table();
 std::vector<Boundary> name_boundaries(const History& history);
 
 // The event a fault strikes at, given the history without it; nullopt: never reached there. For actor faults the
-// boundary's actor must be the fault's target; a downstream fault takes any actor's.
+// boundary's actor must be the fault's target, or any actor for the target all_actors; a downstream fault takes any
+// actor's and nobody's.
 // An empty key of the anchor matches any key; the occurrence counts over the boundaries that match, in order.
 std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundaries);
 
@@ -49,6 +50,9 @@ std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundar
 // gives boundary.seq back. For downstream faults the occurrence counts over all actors and so may differ from the
 // boundary's own.
 Anchor anchor_for(FaultKind kind, const Boundary& boundary, std::span<const Boundary> boundaries);
+
+// The same for a fault of actors whose target is all_actors. REQUIRES: the boundary is an actor's.
+Anchor anchor_for_all(const Boundary& boundary, std::span<const Boundary> boundaries);
 
 // As a plan writes it: "after_accept 4187:2026-W33" or "in_mark 4187:2026-W33 #3".
 std::string to_string(const Boundary& boundary);

@@ -147,6 +147,26 @@ TEST(Resolve, CountsTheTimesForTheTargetsOwnKey) {
   EXPECT_EQ(resolve({.kind = FaultKind::refuse, .target = "worker-1"}, boundaries), std::nullopt);
 }
 
+TEST(Resolve, AllIsAnyActorAndCountsOverAllOfThem) {
+  Story story;
+  story.by("").accept(1, "K");  // of nobody known
+  const Seq first = story.by("worker-1").accept(2, "K");
+  const Seq other_key = story.accept(3, "L");
+  const Seq second = story.by("worker-2").accept(4, "K");
+  const auto boundaries = name_boundaries(story.history);
+  const auto find = [&](std::string key, int occurrence) {
+    return resolve({.kind = FaultKind::kill,
+                    .target = std::string(all_actors),
+                    .at = Anchor{"after_accept", std::move(key), occurrence}},
+                   boundaries);
+  };
+  EXPECT_EQ(find("K", 1), first);
+  EXPECT_EQ(find("K", 2), second);
+  EXPECT_EQ(find("K", 3), std::nullopt);
+  EXPECT_EQ(find("", 2), other_key);
+  EXPECT_EQ(find("", 3), second);
+}
+
 // Histories of any shape, sensible or not: naming must hold for all.
 History any_history() {
   using rc::gen::element;
@@ -204,6 +224,9 @@ RC_GTEST_PROP(Boundary, AnAnchorMadeFromABoundaryLeadsBackToIt, ()) {
     RC_ASSERT(resolve(kill, boundaries) == boundary.seq);
     RC_ASSERT(anchor_for(FaultKind::kill, boundary, boundaries) == *kill.at);
     if (!boundary.actor.empty()) RC_ASSERT(parse_plan("scenario s;" + to_string(kill))->faults.front() == kill);
+    const Fault kill_all{
+        .kind = FaultKind::kill, .target = std::string(all_actors), .at = anchor_for_all(boundary, boundaries)};
+    if (!boundary.actor.empty()) RC_ASSERT(resolve(kill_all, boundaries) == boundary.seq);
     if (boundary.name != "before_accept" && boundary.name != "after_accept") continue;
     const Fault drop{
         .kind = FaultKind::drop, .target = "downstream", .at = anchor_for(FaultKind::drop, boundary, boundaries)};

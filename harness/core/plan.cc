@@ -20,8 +20,9 @@ using enum FaultInfo::Target;
 
 // In the order of FaultKind.
 constexpr std::array<FaultInfo, 13> faults = {{
-    {FaultKind::kill, "kill", actor, true, false, "kill ACTOR [process|child] at BOUNDARY [KEY] [#n]",
-     "SIGKILL at the boundary: the whole tree of processes, or only the process that is there, or only its children.",
+    {FaultKind::kill, "kill", actor, true, false, "kill ACTOR|all [process|child] at BOUNDARY [KEY] [#n]",
+     "SIGKILL at the boundary: the whole tree of processes, or only the process that is there, or only its children; "
+     "with `all` every actor's tree, when any of them is there.",
      "kill worker-1 at after_accept 4187:2026-W33"},
     {FaultKind::hold, "hold", actor, true, true, "hold ACTOR at BOUNDARY [KEY] [#n] for D",
      "Stands still at the boundary for D; longer than the lease makes a stale holder.",

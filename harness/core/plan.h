@@ -28,6 +28,10 @@ enum class FaultKind { kill, hold, term, drop, reset, stall, status, half, late,
 enum class KillScope { tree, process, child };
 enum class RestartMode { after, never, while_peer_lives };
 
+// As the target of a fault of actors: every actor, wherever any of them is at the boundary ("kill all" is the end of all
+// of them at once, so that nobody is left who is connected to the ledger). No actor has this name: theirs end in "-N".
+inline constexpr std::string_view all_actors = "all";
+
 // Where a fault strikes: the n-th time (from 1) that `boundary` is passed for `key`.
 // An empty key matches any key (and boundaries that have none).
 struct Anchor {
@@ -39,7 +43,7 @@ struct Anchor {
 
 struct Fault {
   FaultKind kind = FaultKind::kill;
-  std::string target = {};  // an actor; "downstream" for downstream faults
+  std::string target = {};  // an actor or all_actors; "downstream" for downstream faults
   std::optional<Anchor> at =
       {};                   // may be absent for refuse, skew, restart: they hold from the start (with `at`, from there)
   Nanoseconds duration{0};  // hold, stall, late: for D; skew, step: by D (may be negative); restart: after D;

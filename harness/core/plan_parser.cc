@@ -267,7 +267,12 @@ class ClauseParser {
     switch (out.kind) {
       case FaultKind::kill:
         for (std::size_t i = 0; i < kill_scope_names.size(); ++i) {
+          const Word* scope = peek();
           if (take(kill_scope_names[i])) {
+            if (out.target == all_actors && static_cast<KillScope>(i) != KillScope::tree) {
+              return bad_plan(scope->at, fmt::format("'kill {}' takes whole trees, not a {}", all_actors, scope->text),
+                              fmt::format("leave out '{}', or name one actor", scope->text));
+            }
             out.scope = static_cast<KillScope>(i);
             break;
           }

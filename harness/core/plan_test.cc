@@ -152,6 +152,16 @@ TEST(FaultTable, WhatIsOptionalMayBeLeftOutOrGiven) {
   EXPECT_EQ(only_fault("kill process process at at:process process").at, (Anchor{"at:process", "process", 1}));
 }
 
+TEST(FaultTable, AKillOfAllIsReadAndTakesWholeTrees) {
+  const Fault fault = only_fault("kill all at in_claim 4187:2026-W33 #5");
+  EXPECT_EQ(fault, (Fault{.kind = FaultKind::kill,
+                          .target = std::string(all_actors),
+                          .at = Anchor{"in_claim", "4187:2026-W33", 5},
+                          .scope = KillScope::tree}));
+  EXPECT_EQ(to_string(fault), "kill all at in_claim 4187:2026-W33 #5");
+  EXPECT_EQ(only_fault("kill all tree at in_claim 4187:2026-W33 #5"), fault);
+}
+
 struct Refused {
   std::string text;
   int line;
@@ -223,6 +233,8 @@ TEST(PlanErrors, WhatIsTooMuchOrOutOfRangeIsRefused) {
       {"scenario s; # a late comment", 1, 13, "a line of its own", "new line"},
       {"scenario s; kill \"\" at after_claim", 1, 18, "the name of an actor", "kill ACTOR"},
       {"scenario s; \"kill\" w at after_claim", 1, 13, "'kill' is not an action", "known"},
+      {"scenario s; kill all child at after_claim", 1, 22, "whole trees, not a child", "leave out 'child'"},
+      {"scenario s; kill all process at after_claim", 1, 22, "whole trees, not a process", "name one actor"},
   });
 }
 

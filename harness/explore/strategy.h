@@ -39,7 +39,11 @@ struct SweepPlan {
 // the stop comes before or after, then what it is inside of (in_claim), then an announced name, then the kind of
 // effect (ledger_write). Faults of an actor (kill, hold, term) strike at every stop of an actor; faults of the
 // downstream (drop, reset, half, stall, status, late) at before_accept and after_accept.
-SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& options);
+//
+// A stop at which a commit is uncertain (CommitUncertain comes directly before it) is killed at twice, if the history has
+// several actors: with the others connected, and, by `kill all`, with nobody connected: what follows may differ. Such a
+// stop is never idle. Boundaries alone do not tell which they are: the second form knows none.
 SweepPlan sweep(const History& clean, const SweepOptions& options);
+SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& options);
 
 }  // namespace halfsent

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "harness/explore/strategy.h"
@@ -48,10 +49,35 @@ bool has_windows(FaultKind kind) {
   return false;
 }
 
+bool has_several_actors(const History& history) {
+  std::set<std::string> actors;
+  for (const Event& event : history.events)
+    if (!event.actor.empty()) actors.insert(event.actor);
+  return actors.size() > 1;
+}
+
+// The stops at which it depends on who is connected what a crash leaves of a commit.
+std::set<Seq> commit_uncertain_stops(const History& history) {
+  std::set<Seq> stops;
+  const Event* uncertain = nullptr;
+  for (const Event& event : history.events) {
+    if (std::holds_alternative<CommitUncertain>(event.body)) {
+      uncertain = &event;
+    } else if (std::holds_alternative<Stopped>(event.body)) {
+      if (uncertain != nullptr && uncertain->actor == event.actor) stops.insert(event.seq);
+      uncertain = nullptr;
+    } else if (!std::holds_alternative<Waiting>(event.body)) {  // another thread's wait changes nothing
+      uncertain = nullptr;
+    }
+  }
+  return stops;
+}
+
 class Sweeper {
  public:
-  Sweeper(std::span<const Boundary> boundaries, const SweepOptions& options)
-      : boundaries_(boundaries), options_(options) {}
+  // `for_all`: the stops where all actors are killed too.
+  Sweeper(std::span<const Boundary> boundaries, const SweepOptions& options, std::set<Seq> for_all)
+      : boundaries_(boundaries), options_(options), for_all_(std::move(for_all)) {}
 
   SweepPlan run() {
     for (const FaultKind kind : options_.faults) {
@@ -71,7 +97,8 @@ class Sweeper {
     // min_element keeps the first of equals: the order of the table decides.
     const Boundary& telling =
         *std::min_element(names.begin(), names.end(), [](const auto& a, const auto& b) { return rank(a) < rank(b); });
-    if (is_idle(telling) && ++idle_[{telling.name, telling.actor}] > options_.idle_repeats) {
+    const bool for_all = for_all_.contains(telling.seq);
+    if (is_idle(telling) && !for_all && ++idle_[{telling.name, telling.actor}] > options_.idle_repeats) {
       ++plan_.left_out;
       return;
     }
@@ -81,6 +108,7 @@ class Sweeper {
       if (!has_windows(kind)) continue;
       if (info(kind).target == FaultInfo::Target::actor) {
         if (!telling.actor.empty()) add(kind, telling, telling.actor);
+        if (kind == FaultKind::kill && for_all) add(kind, telling, std::string(all_actors));
       } else if (downstream != names.end()) {
         add(kind, *downstream, "downstream");
       }
@@ -90,7 +118,8 @@ class Sweeper {
 
   void add(FaultKind kind, const Boundary& boundary, const std::string& target) {
     Fault fault{.kind = kind, .target = target};
-    fault.at = anchor_for(kind, boundary, boundaries_);
+    fault.at =
+        target == all_actors ? anchor_for_all(boundary, boundaries_) : anchor_for(kind, boundary, boundaries_);
     if (info(kind).needs_duration) fault.duration = options_.hold_for;
     if (kind != FaultKind::status) {
       plan_.cells.push_back({boundary, fault});
@@ -104,6 +133,7 @@ class Sweeper {
 
   std::span<const Boundary> boundaries_;
   const SweepOptions& options_;
+  std::set<Seq> for_all_;
   SweepPlan plan_;
   std::map<std::pair<std::string, std::string>, int> idle_;  // stops seen by name and actor
 };
@@ -111,12 +141,12 @@ class Sweeper {
 }  // namespace
 
 SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& options) {
-  return Sweeper(boundaries, options).run();
+  return Sweeper(boundaries, options, {}).run();
 }
 
 SweepPlan sweep(const History& clean, const SweepOptions& options) {
   const std::vector<Boundary> boundaries = name_boundaries(clean);
-  return sweep(boundaries, options);
+  return Sweeper(boundaries, options, has_several_actors(clean) ? commit_uncertain_stops(clean) : std::set<Seq>{}).run();
 }
 
 }  // namespace halfsent

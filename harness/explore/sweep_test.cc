@@ -183,5 +183,68 @@ TEST(Sweep, EveryCellOfARealHistoryLeadsBackToItsStopAndNoStopIsLeftOutUncounted
                                      "kill worker-1 at after_accept k", "drop downstream at after_accept k"}));
 }
 
+// Both workers commit a claim of K; between the last write and the sync it depends on who is connected what is left.
+History uncertain_history(bool two_workers) {
+  History history{.scenario = "s", .seed = 1, .plan = {}, .events = {}};
+  const auto add = [&history](std::string actor, EventBody body) {
+    history.events.push_back(Event{.seq = history.events.size(),
+                                   .at = Nanoseconds{0},
+                                   .actor = std::move(actor),
+                                   .incarnation = 1,
+                                   .process = 0,
+                                   .body = std::move(body)});
+    return history.events.size() - 1;
+  };
+  for (const std::string worker : {"worker-1", two_workers ? "worker-2" : "worker-1"}) {
+    add(worker, Stopped{.call = "fcntl", .object = "ledger.db-shm"});
+    add(worker, Stopped{.call = "pwrite64", .object = "ledger.db-wal", .holds_ledger_lock = true});
+    add(worker, CommitUncertain{.key = "J", .live = JobState::pending, .cold = JobState::leased});
+    add(worker, CommitUncertain{.key = "K", .live = JobState::pending, .cold = JobState::leased});
+    add(worker, Stopped{.call = "fdatasync", .object = "ledger.db-wal", .holds_ledger_lock = true});
+    add(worker, LedgerChanged{.key = "K", .from = JobState::pending, .to = JobState::leased});
+    add(worker, Stopped{.call = "fcntl", .object = "ledger.db-shm", .holds_ledger_lock = true});
+    add(worker, LedgerChanged{.key = "K", .from = JobState::leased, .to = JobState::pending});
+  }
+  return history;
+}
+
+std::vector<std::string> kills_of_all(const SweepPlan& plan) {
+  std::vector<std::string> texts = faults_of(plan);
+  std::erase_if(texts, [](const std::string& text) { return !text.starts_with("kill all"); });
+  return texts;
+}
+
+TEST(Sweep, ACommitUncertainStopIsKilledAtWithTheOthersConnectedAndWithNobody) {
+  const History clean = uncertain_history(true);
+  const std::vector<Boundary> boundaries = name_boundaries(clean);
+  const auto plan = sweep(clean, {.faults = {FaultKind::kill, FaultKind::hold}, .hold_for = 61s});
+  EXPECT_THAT(kills_of_all(plan), ElementsAre("kill all at in_claim K #2", "kill all at in_claim K #4"));
+  EXPECT_THAT(faults_of(plan), testing::IsSupersetOf({"kill worker-1 at in_claim K #2", "kill worker-2 at in_claim K #2"}));
+  for (const auto& cell : plan.cells) {
+    EXPECT_EQ(resolve(cell.fault, boundaries), cell.boundary.seq) << to_string(cell.fault);
+    const auto* stop = std::get_if<Stopped>(&clean.events.at(cell.boundary.seq).body);
+    if (cell.fault.target == all_actors) EXPECT_EQ(stop == nullptr ? "" : stop->call, "fdatasync");
+  }
+}
+
+TEST(Sweep, KillsOfAllNeedAKillAndSomebodyElse) {
+  EXPECT_THAT(kills_of_all(sweep(uncertain_history(true), {.faults = {FaultKind::hold}, .hold_for = 61s})), IsEmpty());
+  EXPECT_THAT(kills_of_all(sweep(uncertain_history(false), {.faults = {FaultKind::kill}})), IsEmpty());
+}
+
+TEST(Sweep, AnotherActorsStopIsNotTheUncertainOne) {
+  History clean = uncertain_history(true);
+  clean.events.at(4).actor = "worker-2";
+  EXPECT_THAT(kills_of_all(sweep(clean, {.faults = {FaultKind::kill}})), testing::SizeIs(1));
+}
+
+TEST(Sweep, AnUncertainStopWithoutAJobIsNotIdle) {
+  History clean = uncertain_history(true);
+  std::erase_if(clean.events, [](const Event& event) { return std::holds_alternative<LedgerChanged>(event.body); });
+  for (Seq seq = 0; seq < clean.events.size(); ++seq) clean.events[seq].seq = seq;
+  EXPECT_THAT(kills_of_all(sweep(clean, {.faults = {FaultKind::kill}, .idle_repeats = 0})),
+              ElementsAre("kill all at ledger_sync", "kill all at ledger_sync #2"));
+}
+
 }  // namespace
 }  // namespace halfsent

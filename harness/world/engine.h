@@ -123,6 +123,7 @@ class Engine {
   void observe_ledger();
   void observe_stops();
   bool observe_downstream();  // true: somebody has run on
+  [[nodiscard]] bool more_is_on_its_way() const;
   void serve(const Arrival& arrival);
   [[nodiscard]] bool serve_fault(RequestId id);  // true: the request is taken care of
   void answer_request(RequestId id, Answer how);
@@ -143,6 +144,7 @@ class Engine {
   [[nodiscard]] std::optional<Nanoseconds> nearest_deadline() const;
   void release_effect(Thread& thread);
   void write_to_pipe(Thread& thread);
+  void widen(int socket) const;
   void end_wait(Thread& thread);
   void time_out(Thread& thread);
   bool fire_timers();                   // false: none was due
@@ -201,6 +203,7 @@ class Engine {
     Actor* actor = nullptr;
     int incarnation = 0;
     int process_index = 0;
+    int fd = -1;  // the worker's
     Seq first_send = no_seq;  // of the request that is being sent
   };
   // What a request is for, and whose.
@@ -241,7 +244,7 @@ class Engine {
   std::unique_ptr<LedgerProbe> probe_;
   bool ledger_dirty_ = true;  // an effect that may show in the ledger went through since the last look
   std::vector<LedgerRow> rows_;
-  std::vector<LedgerRow> cold_rows_;  // last reported as different
+  std::optional<std::vector<LedgerRow>> cold_rows_;  // last reported as different; none: the views are the same
   Nanoseconds last_change_{0};
   std::map<std::string, std::uint64_t> ledger_inodes_;
 

@@ -109,18 +109,24 @@ void Engine::observe_ledger() {
   const Result<std::optional<std::vector<LedgerRow>>> cold = probe_->cold();
   if (!cold) return fail(cold.error());
   if (!cold->has_value()) {
-    cold_rows_.clear();
+    cold_rows_.reset();
     return;
   }
-  if (**cold == cold_rows_) return;
-  cold_rows_ = **cold;
+  if (*cold == cold_rows_) return;
+  cold_rows_ = *cold;
   const auto live = by_key(rows_);
-  const auto recovered = by_key(cold_rows_);
-  for (const auto& [key, row] : recovered) {
-    const auto found = live.find(key);
-    if (found != live.end() && found->second == row) continue;
+  const auto recovered = by_key(*cold_rows_);
+  std::set<std::string> keys;  // of both: what is uncertain may be a deletion
+  for (const auto& [key, row] : live) keys.insert(key);
+  for (const auto& [key, row] : recovered) keys.insert(key);
+  for (const std::string& key : keys) {
+    const auto seen = live.find(key);
+    const auto left = recovered.find(key);
+    if (seen != live.end() && left != recovered.end() && seen->second == left->second) continue;
     record(last_actor_, last_incarnation_, last_process_,
-           CommitUncertain{.key = key, .live = found == live.end() ? JobState::none : found->second.state, .cold = row.state});
+           CommitUncertain{.key = key,
+                           .live = seen == live.end() ? JobState::none : seen->second.state,
+                           .cold = left == recovered.end() ? JobState::none : left->second.state});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -45,6 +46,12 @@ bool read_outgoing(pid_t tid, const seccomp_data& call, std::uint64_t done, std:
 }
 
 }  // namespace
+
+// How much of a large body a send takes would otherwise depend on when the kernel's acknowledgements come: give it room for all.
+void Engine::widen(int socket) const {
+  const int bytes = static_cast<int>(std::min<std::size_t>(scenario_.downstream.max_body_bytes + (1u << 20), 1u << 29));
+  (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes);
+}
 
 // Actors take turns in their fixed order, one release each.
 bool Engine::release_next() {
@@ -138,9 +145,10 @@ void Engine::release_effect(Thread& thread) {
   Process& process = *thread.process;
   if (effect.to_downstream) {
     if (effect.is_connect && process.actor->refused) return reply(thread, 0, ECONNREFUSED);
+    if (effect.is_connect) widen(duplicate(process, effect.fd).get());
     if (effect.local_port != 0) {
       Connection& connection = connections_[effect.local_port];
-      connection = {&process, process.actor, process.incarnation, process.index, connection.process == &process ? connection.first_send : no_seq};
+      connection = {&process, process.actor, process.incarnation, process.index, effect.fd, connection.process == &process ? connection.first_send : no_seq};
       if (connection.first_send == no_seq) connection.first_send = effect.seq;
     }
   }

@@ -1,10 +1,17 @@
 // The downstream's side of a step: requests that have arrived, what the plan does to them, answers that are due.
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
 
 #include "harness/world/engine.h"
 
 namespace halfsent {
 namespace {
+
+// Milliseconds of real time. Nothing is lost when they are over: the request is then received at a later stop.
+constexpr int most_waits_for_more = 2000;
 
 std::string_view mode_name(AnswerMode mode) {
   switch (mode) {
@@ -18,14 +25,33 @@ std::string_view mode_name(AnswerMode mode) {
 
 }  // namespace
 
+// Bytes of an unfinished request that the kernel has and has not sent yet, because the window was closed: they come without
+// anybody's doing, as soon as the kernel gets round to it. Waits a little for them.
+bool Engine::more_is_on_its_way() const {
+  if (!downstream_->has_partial_request()) return false;
+  const bool unsent = std::any_of(connections_.begin(), connections_.end(), [&](const auto& entry) {
+    const Connection& connection = entry.second;
+    if (connection.process == nullptr || connection.process->dead || connection.fd < 0) return false;
+    const UniqueFd socket = duplicate(*connection.process, connection.fd);
+    int bytes = 0;
+    return socket && ::ioctl(socket.get(), SIOCOUTQNSD, &bytes) == 0 && bytes > 0;
+  });
+  if (!unsent) return false;
+  std::vector<pollfd> ours;
+  for (const int fd : downstream_->descriptors()) ours.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+  (void)::poll(ours.data(), ours.size(), 1);
+  return true;
+}
+
 bool Engine::observe_downstream() {
   const bool idle = !network_dirty_ && arrivals_.empty() && bad_input_.empty() && late_.empty();
   if (idle && !downstream_->has_unwritten() && !downstream_->has_partial_request()) return false;
   while (!error_ && !gave_up_) {
+    int waits = 0;
     do {
       if (std::exchange(network_dirty_, false)) barrier_->pass();
       drain_downstream();
-    } while (network_dirty_);
+    } while (network_dirty_ || (more_is_on_its_way() && ++waits < most_waits_for_more));
     // Somebody may have waited in the kernel for room to send.
     if (anybody_runs()) {
       settle();

@@ -109,7 +109,7 @@ TEST_F(Worlds, AnEndThatNobodyAskedForIsInTheHistory) {
 TEST_F(Worlds, ASupervisorRestartsWhatEndsByItself) {
   Scenario restarted = scenario({shell("exit 1")});
   restarted.actors[0].on_exit = ActorConfig::OnExit::restart;
-  restarted.horizon = 10s;
+  restarted.horizon = 9500ms;
   use(std::move(restarted));
   const Execution execution = run();
   EXPECT_EQ(finish_of(execution).reason, "horizon");
