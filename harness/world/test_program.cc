@@ -1,5 +1,5 @@
-// A program with many little modes, each of which uses one piece of the kernel's interface in plain C. Tests run it under the
-// harness and without it, and compare. `test_program MODE [SECONDS]`.
+// A program with many little modes, each of which uses one piece of the kernel's interface in plain C. Tests run it
+// under the harness and without it, and compare. `test_program MODE [SECONDS]`.
 #include <errno.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -39,7 +39,9 @@ timeval micro(double s) {
   return {t.tv_sec, t.tv_nsec / 1000};
 }
 
-void say(const char* what, long result) { std::printf("%s %ld %s\n", what, result, result < 0 ? strerrorname_np(errno) : "-"); }
+void say(const char* what, long result) {
+  std::printf("%s %ld %s\n", what, result, result < 0 ? strerrorname_np(errno) : "-");
+}
 
 void on_signal(int) { signals_seen = signals_seen + 1; }
 void on_value(int, siginfo_t* info, void*) {
@@ -98,7 +100,8 @@ void posix_timer() {
 void say_sleep(int result, const timespec& left) {
   const double share = (static_cast<double>(left.tv_sec) + static_cast<double>(left.tv_nsec) / 1e9) / unit;
   say("sleep", result);
-  std::printf("about half is left: %s, handled %d\n", share > 0.2 && share <= 0.5 ? "yes" : "no", static_cast<int>(signals_seen));
+  std::printf("about half is left: %s, handled %d\n", share > 0.2 && share <= 0.5 ? "yes" : "no",
+              static_cast<int>(signals_seen));
 }
 
 void interrupted_sleep(int signal_of_child, int caught) {
@@ -191,7 +194,8 @@ void longest_sleep() {
   say("sleep", nanosleep(&most, nullptr));
 }
 
-// SIGCHLD is let through only while waiting for it, and comes before the wait: the classic that loses wake-ups when done wrong.
+// SIGCHLD is let through only while waiting for it, and comes before the wait: the classic that loses wake-ups when
+// done wrong.
 void suspended(bool with_ppoll) {
   catch_signal(SIGCHLD);
   sigset_t blocked;

@@ -1,4 +1,5 @@
-// Runs that cannot be judged, and what they say: deadlocks, spinning, floods, unsupported calls. And nothing is left behind.
+// Runs that cannot be judged, and what they say: deadlocks, spinning, floods, unsupported calls. And nothing is left
+// behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -32,17 +33,20 @@ TEST_F(Worlds, ADeadlockOfTwoFlocksNamesBothSides) {
   use(scenario({{"python3", "-c", two_locks, "x", "y", "flock"}, {"python3", "-c", two_locks, "y", "x", "flock"}}));
   const Execution execution = expect_one_digest();
   EXPECT_EQ(finish_of(execution).reason, "deadlock");
-  EXPECT_EQ(finish_of(execution).detail, "a-1 waits in flock for y, held by b-1; b-1 waits in flock for x, held by a-1");
+  EXPECT_EQ(finish_of(execution).detail,
+            "a-1 waits in flock for y, held by b-1; b-1 waits in flock for x, held by a-1");
 }
 
 // The kernel itself finds a cycle of two POSIX locks, so one side gets EDEADLK and the other one goes on.
 TEST_F(Worlds, ADeadlockOfTwoPosixLocksIsEndedAsTheKernelDoes) {
-  Scenario two = scenario({{"python3", "-c", two_locks, "x", "y", "lockf"}, {"python3", "-c", two_locks, "y", "x", "lockf"}});
+  Scenario two =
+      scenario({{"python3", "-c", two_locks, "x", "y", "lockf"}, {"python3", "-c", two_locks, "y", "x", "lockf"}});
   use(std::move(two));
   const Execution execution = run();
   EXPECT_THAT(finish_of(execution).reason, testing::AnyOf("deadlock", "all exited"));
   if (finish_of(execution).reason == "deadlock") {
-    EXPECT_EQ(finish_of(execution).detail, "a-1 waits in fcntl for y, held by b-1; b-1 waits in fcntl for x, held by a-1");
+    EXPECT_EQ(finish_of(execution).detail,
+              "a-1 waits in fcntl for y, held by b-1; b-1 waits in fcntl for x, held by a-1");
   }
 }
 
@@ -93,7 +97,8 @@ TEST_F(Worlds, AForkBombEndsTheRun) {
 TEST_F(Worlds, AWaitWithATimeOutThatIsNotOursIsNamed) {
   for (const char* mode : {"semtimedop", "mq"}) {
     const Execution execution = run_alone(program({mode, "5"}));
-    EXPECT_EQ(finish_of(execution).reason, std::string("unsupported wait ") + (mode[0] == 'm' ? "mq_timedreceive" : "semtimedop"));
+    EXPECT_EQ(finish_of(execution).reason,
+              std::string("unsupported wait ") + (mode[0] == 'm' ? "mq_timedreceive" : "semtimedop"));
     EXPECT_THAT(finish_of(execution).detail, HasSubstr("a-1"));
   }
 }
@@ -156,7 +161,8 @@ std::vector<std::filesystem::path> our_scratch_folders() {
 
 TEST_F(Worlds, NothingIsLeftBehind) {
   const std::string mark = "mark-" + std::to_string(::getpid());
-  Scenario unruly = scenario({{"sh", "-c", "setsid sh -c 'sleep 100000; :' " + mark + " & sleep 100000 & exit 0", mark}});
+  Scenario unruly =
+      scenario({{"sh", "-c", "setsid sh -c 'sleep 100000; :' " + mark + " & sleep 100000 & exit 0", mark}});
   unruly.horizon = 1min;
   use(std::move(unruly));
   const Execution execution = run();

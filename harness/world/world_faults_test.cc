@@ -38,12 +38,24 @@ class Faults : public Worlds {
 };
 
 TEST_F(Faults, ADownstreamThatIsLeftAloneAnswers) { EXPECT_EQ(output_of(send("")), "200 read 0\n"); }
-TEST_F(Faults, AStatusIsSeenByTheWorker) { EXPECT_EQ(output_of(send("status downstream 503 at after_accept")), "503 read 0\n"); }
-TEST_F(Faults, ADropIsAnEndWithoutAnswer) { EXPECT_EQ(output_of(send("drop downstream at after_accept")), "RemoteDisconnected 0\n"); }
-TEST_F(Faults, AResetIsAReset) { EXPECT_EQ(output_of(send("reset downstream at before_accept")), "ConnectionResetError 0\n"); }
-TEST_F(Faults, HalfAnAnswerIsIncomplete) { EXPECT_EQ(output_of(send("half downstream at after_accept")), "200 IncompleteRead 0\n"); }
-TEST_F(Faults, AStallOutlastsTheTimeOutOfTheClient) { EXPECT_EQ(output_of(send("stall downstream at after_accept for 1h")), "TimeoutError 10\n"); }
-TEST_F(Faults, ALateAnswerIsAnAnswer) { EXPECT_EQ(output_of(send("late downstream at after_accept for 5s")), "200 read 5\n"); }
+TEST_F(Faults, AStatusIsSeenByTheWorker) {
+  EXPECT_EQ(output_of(send("status downstream 503 at after_accept")), "503 read 0\n");
+}
+TEST_F(Faults, ADropIsAnEndWithoutAnswer) {
+  EXPECT_EQ(output_of(send("drop downstream at after_accept")), "RemoteDisconnected 0\n");
+}
+TEST_F(Faults, AResetIsAReset) {
+  EXPECT_EQ(output_of(send("reset downstream at before_accept")), "ConnectionResetError 0\n");
+}
+TEST_F(Faults, HalfAnAnswerIsIncomplete) {
+  EXPECT_EQ(output_of(send("half downstream at after_accept")), "200 IncompleteRead 0\n");
+}
+TEST_F(Faults, AStallOutlastsTheTimeOutOfTheClient) {
+  EXPECT_EQ(output_of(send("stall downstream at after_accept for 1h")), "TimeoutError 10\n");
+}
+TEST_F(Faults, ALateAnswerIsAnAnswer) {
+  EXPECT_EQ(output_of(send("late downstream at after_accept for 5s")), "200 read 5\n");
+}
 
 TEST_F(Faults, WhatIsAcceptedDependsOnWhenTheFaultStrikes) {
   EXPECT_THAT(events_of<Accepted>(send("drop downstream at before_accept"), "a-1"), SizeIs(0));
@@ -101,7 +113,8 @@ TEST_F(Faults, AKillOfATreeLeavesNobody) {
 
 TEST_F(Faults, AKillOfAChildIsSeenByItsParent) {
   use(scenario({python(family)}));
-  for (const char* faults : {"kill a-1 child at at:parent", "kill a-1 child at at:child", "kill a-1 process at at:child"}) {
+  for (const char* faults :
+       {"kill a-1 child at at:parent", "kill a-1 child at at:child", "kill a-1 process at at:child"}) {
     const Execution execution = run(faults);
     EXPECT_EQ(output_of(execution), "-9\n") << faults << story(execution);
     EXPECT_FALSE(child_finished(*runner_));
@@ -140,8 +153,9 @@ print('parent', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 }
 
 TEST_F(Faults, AHoldStopsOneActorForItsTime) {
-  use(scenario({python("import os, time\nprint(time.monotonic())\nos.access('/halfsent/at/here', 0)\nprint(time.monotonic())"),
-                shell("sleep 10; echo free")}));
+  use(scenario(
+      {python("import os, time\nprint(time.monotonic())\nos.access('/halfsent/at/here', 0)\nprint(time.monotonic())"),
+       shell("sleep 10; echo free")}));
   const Execution execution = run("hold a-1 at at:here for 61s");
   EXPECT_GE(duration_of(execution, "a-1"), 61s);
   EXPECT_LE(duration_of(execution, "a-1"), 62s);

@@ -77,7 +77,9 @@ TEST_P(LargeBodies, ArriveCompletelyAndRepeat) {
   EXPECT_EQ(std::get<Requested>(requests[0]->body).key, "k1");
 }
 
-std::string name_of(const testing::TestParamInfo<const char*>& time_out) { return time_out.index == 0 ? "Blocking" : "WithATimeOut"; }
+std::string name_of(const testing::TestParamInfo<const char*>& time_out) {
+  return time_out.index == 0 ? "Blocking" : "WithATimeOut";
+}
 INSTANTIATE_TEST_SUITE_P(Both, LargeBodies, testing::Values("none", "60"), name_of);
 
 // Something that uses a CPU up, for as long as this lives.

@@ -37,7 +37,9 @@ void Worlds::TearDown() {
   fs::remove_all(folder_);
 }
 
-void Worlds::write(const std::string& name, std::string_view text) const { std::ofstream(folder_ / "files" / name) << text; }
+void Worlds::write(const std::string& name, std::string_view text) const {
+  std::ofstream(folder_ / "files" / name) << text;
+}
 
 Scenario Worlds::scenario(const std::vector<Command>& commands) const {
   Scenario scenario;
@@ -45,11 +47,12 @@ Scenario Worlds::scenario(const std::vector<Command>& commands) const {
   scenario.file = folder_ / "test.toml";
   scenario.files = {folder_ / "files"};
   scenario.horizon = std::chrono::hours{100};
-  scenario.ledger = {.kind = "sqlite",
-                     .path = "ledger.db",
-                     .setup = "CREATE TABLE jobs (k TEXT, s TEXT); INSERT INTO jobs VALUES ('k1', 'pending');",
-                     .rows = "SELECT k AS key, s AS state FROM jobs",
-                     .states = {{"pending", JobState::pending}, {"leased", JobState::leased}, {"done", JobState::delivered}}};
+  scenario.ledger = {
+      .kind = "sqlite",
+      .path = "ledger.db",
+      .setup = "CREATE TABLE jobs (k TEXT, s TEXT); INSERT INTO jobs VALUES ('k1', 'pending');",
+      .rows = "SELECT k AS key, s AS state FROM jobs",
+      .states = {{"pending", JobState::pending}, {"leased", JobState::leased}, {"done", JobState::delivered}}};
   scenario.downstream.key = {.kind = KeySource::Kind::header, .where = "Idempotency-Key"};
   for (std::size_t i = 0; i < commands.size(); ++i) {
     ActorConfig actor;
@@ -97,7 +100,9 @@ Execution Worlds::expect_one_digest(std::string_view faults) {
   for (int i = 1; i < repeats(); ++i) {
     Execution next = run(faults);
     if (digest(next.history) == digest_of_first) continue;
-    ADD_FAILURE() << "run " << i + 1 << " differs from the first\n--- first\n" << story(first) << "--- this one\n" << story(next);
+    ADD_FAILURE() << "run " << i + 1 << " differs from the first\n--- first\n"
+                  << story(first) << "--- this one\n"
+                  << story(next);
     break;
   }
   return first;

@@ -29,8 +29,8 @@ class Worlds : public testing::Test {
 
   void write(const std::string& name, std::string_view text) const;
 
-  // A scenario with one actor of one instance for each command ("a", "b", ... so that actors are a-1, b-1, ...) and a ledger with
-  // one row that nobody settles: a run ends when all have exited.
+  // A scenario with one actor of one instance for each command ("a", "b", ... so that actors are a-1, b-1, ...) and a
+  // ledger with one row that nobody settles: a run ends when all have exited.
   [[nodiscard]] Scenario scenario(const std::vector<Command>& commands) const;
   // Makes the runner that run() uses.
   void use(Scenario scenario, ExecutionOptions options = {});
@@ -39,7 +39,8 @@ class Worlds : public testing::Test {
   Execution run_alone(const Command& command);  // use + run
   Execution run_python(std::string_view text);  // the same for one Python program
 
-  // Runs the plan as often as HALFSENT_TEST_REPEATS says (10 when it is not set): one digest each time. Returns the last one.
+  // Runs the plan as often as HALFSENT_TEST_REPEATS says (10 when it is not set): one digest each time. Returns the
+  // last one.
   Execution expect_one_digest(std::string_view faults = "");
 
   [[nodiscard]] RealRun run_really(const Command& command) const;

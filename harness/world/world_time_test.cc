@@ -124,7 +124,8 @@ while time.monotonic() < end:
     pass
 print('done')
 )";
-constexpr const char* shell_term = "trap 'echo caught; exit 9' TERM; (sleep $0; kill -TERM $$) & sleep $1 & wait; echo no";
+constexpr const char* shell_term =
+    "trap 'echo caught; exit 9' TERM; (sleep $0; kill -TERM $$) & sleep $1 & wait; echo no";
 
 std::vector<std::string> py(const char* text, const char* argument) { return {"python3", "-c", text, argument}; }
 
@@ -132,42 +133,68 @@ std::string name_of(const testing::TestParamInfo<Case>& info) { return info.para
 
 INSTANTIATE_TEST_SUITE_P(
     Timers, TimeInAWorld,
-    testing::Values(Case{"AnAlarmEndsAProgramWithoutAHandler", {"test_program", "alarm"}, {"test_program", "alarm"}, 1s},
-                    Case{"APythonAlarmRunsItsHandler", py(python_alarm, "0.1"), py(python_alarm, "3600"), 3600s},
-                    Case{"AnIntervalTimerTicks", {"test_program", "interval", "0.05"}, {"test_program", "interval", "60"}, 300s},
-                    Case{"APosixTimerSendsItsValue", {"test_program", "posix_timer", "0.1"}, {"test_program", "posix_timer", "90"}, 90s},
-                    Case{"TimeoutOfCoreutilsEndsASleep", {"timeout", "0.2", "sleep", "3600"}, {"timeout", "2", "sleep", "3600"}, 2s}),
+    testing::Values(
+        Case{"AnAlarmEndsAProgramWithoutAHandler", {"test_program", "alarm"}, {"test_program", "alarm"}, 1s},
+        Case{"APythonAlarmRunsItsHandler", py(python_alarm, "0.1"), py(python_alarm, "3600"), 3600s},
+        Case{"AnIntervalTimerTicks", {"test_program", "interval", "0.05"}, {"test_program", "interval", "60"}, 300s},
+        Case{"APosixTimerSendsItsValue",
+             {"test_program", "posix_timer", "0.1"},
+             {"test_program", "posix_timer", "90"},
+             90s},
+        Case{"TimeoutOfCoreutilsEndsASleep",
+             {"timeout", "0.2", "sleep", "3600"},
+             {"timeout", "2", "sleep", "3600"},
+             2s}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Waits, TimeInAWorld,
-    testing::Values(Case{"TimeOutsOfEveryKindOfWait", {"test_program", "time_outs", "0.05"}, {"test_program", "time_outs", "100"}, 800s},
-                    Case{"AnAbsoluteSleepIsOverAtItsTime", {"test_program", "absolute", "1"}, {"test_program", "absolute", "1000"}, 1000s},
-                    Case{"TimedWaitsOfPythonThreads", py(python_timed_waits, "0.1"), py(python_timed_waits, "5"), 15s},
-                    Case{"ASleepInAChildOfAShell", {"sh", "-c", "sleep 0.1; echo $?"}, {"sh", "-c", "sleep 500; echo $?"}, 500s},
-                    Case{"SixHoursOfPythonSleep", py("import time,sys; time.sleep(float(sys.argv[1]))", "0.1"),
-                         py("import time,sys; time.sleep(float(sys.argv[1]))", "21600"), 21600s},
-                    Case{"AsyncioWithTimersAndAChild", py(python_asyncio, "0.1"), py(python_asyncio, "10"), 40s},
-                    Case{"AThreadPoolThatSleeps", py(python_pool, "0.05"), py(python_pool, "60"), 180s},
-                    Case{"AnEmptyLoopThatReadsTheClock", py(python_busy, "0.1"), py(python_busy, "0.1"), 100ms}),
+    testing::Values(
+        Case{"TimeOutsOfEveryKindOfWait",
+             {"test_program", "time_outs", "0.05"},
+             {"test_program", "time_outs", "100"},
+             800s},
+        Case{"AnAbsoluteSleepIsOverAtItsTime",
+             {"test_program", "absolute", "1"},
+             {"test_program", "absolute", "1000"},
+             1000s},
+        Case{"TimedWaitsOfPythonThreads", py(python_timed_waits, "0.1"), py(python_timed_waits, "5"), 15s},
+        Case{"ASleepInAChildOfAShell", {"sh", "-c", "sleep 0.1; echo $?"}, {"sh", "-c", "sleep 500; echo $?"}, 500s},
+        Case{"SixHoursOfPythonSleep", py("import time,sys; time.sleep(float(sys.argv[1]))", "0.1"),
+             py("import time,sys; time.sleep(float(sys.argv[1]))", "21600"), 21600s},
+        Case{"AsyncioWithTimersAndAChild", py(python_asyncio, "0.1"), py(python_asyncio, "10"), 40s},
+        Case{"AThreadPoolThatSleeps", py(python_pool, "0.05"), py(python_pool, "60"), 180s},
+        Case{"AnEmptyLoopThatReadsTheClock", py(python_busy, "0.1"), py(python_busy, "0.1"), 100ms}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Signals, TimeInAWorld,
-    testing::Values(Case{"SigtermAtASleepInC", {"test_program", "term_sleep", "0.2"}, {"test_program", "term_sleep", "100"}, 50s},
-                    Case{"SigchldAtASleepInC", {"test_program", "chld_sleep", "0.2"}, {"test_program", "chld_sleep", "100"}, 50s},
-                    Case{"SigtermAtAPoll", {"test_program", "term_poll", "0.2"}, {"test_program", "term_poll", "100"}, 50s},
-                    Case{"SigtermAtARead", {"test_program", "term_read", "0.2"}, {"test_program", "term_read", "100"}, 50s},
-                    Case{"SigtermAtAReadThatIsRestarted", {"test_program", "term_read_restart", "0.2"},
-                         {"test_program", "term_read_restart", "100"}, 100s},
-                    Case{"SigtermAtAPythonSleep", py(python_term, "0.2"), py(python_term, "100"), 50s},
-                    Case{"SigchldAtAPythonSleep", py(python_chld, "0.2"), py(python_chld, "100"), 100s},
-                    Case{"SigtermAtAShellsWait", {"sh", "-c", shell_term, "0.1", "0.3"}, {"sh", "-c", shell_term, "50", "100"}, 50s},
-                    Case{"ASignalThatSigsuspendLetsThrough", {"test_program", "sigsuspend", "0.1"}, {"test_program", "sigsuspend", "7"}, 7s},
-                    Case{"ASignalThatPpollLetsThrough", {"test_program", "ppoll_mask", "0.1"}, {"test_program", "ppoll_mask", "7"}, 7s},
-                    Case{"ASignalBesideASleepingThread", {"test_program", "signal_beside_thread", "0.2"},
-                         {"test_program", "signal_beside_thread", "100"}, 100s},
-                    Case{"AStopAndItsContinuation", {"test_program", "stop", "0.1"}, {"test_program", "stop", "20"}, 20s}),
+    testing::Values(
+        Case{"SigtermAtASleepInC", {"test_program", "term_sleep", "0.2"}, {"test_program", "term_sleep", "100"}, 50s},
+        Case{"SigchldAtASleepInC", {"test_program", "chld_sleep", "0.2"}, {"test_program", "chld_sleep", "100"}, 50s},
+        Case{"SigtermAtAPoll", {"test_program", "term_poll", "0.2"}, {"test_program", "term_poll", "100"}, 50s},
+        Case{"SigtermAtARead", {"test_program", "term_read", "0.2"}, {"test_program", "term_read", "100"}, 50s},
+        Case{"SigtermAtAReadThatIsRestarted",
+             {"test_program", "term_read_restart", "0.2"},
+             {"test_program", "term_read_restart", "100"},
+             100s},
+        Case{"SigtermAtAPythonSleep", py(python_term, "0.2"), py(python_term, "100"), 50s},
+        Case{"SigchldAtAPythonSleep", py(python_chld, "0.2"), py(python_chld, "100"), 100s},
+        Case{
+            "SigtermAtAShellsWait", {"sh", "-c", shell_term, "0.1", "0.3"}, {"sh", "-c", shell_term, "50", "100"}, 50s},
+        Case{"ASignalThatSigsuspendLetsThrough",
+             {"test_program", "sigsuspend", "0.1"},
+             {"test_program", "sigsuspend", "7"},
+             7s},
+        Case{"ASignalThatPpollLetsThrough",
+             {"test_program", "ppoll_mask", "0.1"},
+             {"test_program", "ppoll_mask", "7"},
+             7s},
+        Case{"ASignalBesideASleepingThread",
+             {"test_program", "signal_beside_thread", "0.2"},
+             {"test_program", "signal_beside_thread", "100"},
+             100s},
+        Case{"AStopAndItsContinuation", {"test_program", "stop", "0.1"}, {"test_program", "stop", "20"}, 20s}),
     name_of);
 
 TEST_F(Worlds, TheLongestSleepLastsToTheHorizon) {

@@ -1,4 +1,5 @@
-// Process trees, pipes, locks and threads: no hang, the same result as without a world, and the same history every time.
+// Process trees, pipes, locks and threads: no hang, the same result as without a world, and the same history every
+// time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +103,9 @@ print(subprocess.run('exit 3', shell=True).returncode)
 )"));
 }
 
-TEST_F(Trees, APipelineThatOverflowsItsPipes) { expect_as_without(shell("seq 1 20000 | sort -n | tail -1; seq 1 50000 | head -1")); }
+TEST_F(Trees, APipelineThatOverflowsItsPipes) {
+  expect_as_without(shell("seq 1 20000 | sort -n | tail -1; seq 1 50000 | head -1"));
+}
 
 TEST_F(Trees, OneLargeWriteToASlowReader) {
   expect_as_without(python(R"(
@@ -187,7 +190,8 @@ TEST_F(Trees, AProcessForksWhileOthersSleep) {
 }
 
 TEST_F(Trees, OneWorkerKillsAnother) {
-  use(scenario({shell("echo $$ > pid; sleep 1000; echo survived"), shell("sleep 1; kill -9 $(cat pid); kill -0 $(cat pid) 2>/dev/null || echo gone")}));
+  use(scenario({shell("echo $$ > pid; sleep 1000; echo survived"),
+                shell("sleep 1; kill -9 $(cat pid); kill -0 $(cat pid) 2>/dev/null || echo gone")}));
   const Execution execution = expect_one_digest();
   EXPECT_EQ(exit_code_of(execution, "a-1"), 128 + 9) << story(execution);
   EXPECT_EQ(output_of(execution, "a-1"), "");
@@ -195,12 +199,15 @@ TEST_F(Trees, OneWorkerKillsAnother) {
 }
 
 TEST_F(Trees, AShellKillsItsChild) {
-  expect_as_without(shell("sleep 1000 & kill -9 $!; wait $!; echo $?; sleep 1000 & kill $!; wait $!; echo $?"));
+  // Whether the shell also says so on stderr depends on whether the child is dead before it looks, with and without a
+  // world.
+  expect_as_without(
+      shell("exec 2>/dev/null; sleep 1000 & kill -9 $!; wait $!; echo $?; sleep 1000 & kill $!; wait $!; echo $?"));
 }
 
 TEST_F(Trees, AParentThatLooksForItsChildAllTheTime) {
-  const Execution execution = expect_as_without(program({"spin_wait", "0.1"}), program({"spin_wait", "10"}));
-  EXPECT_GE(duration_of(execution), 10s);
+  const Execution execution = expect_as_without(program({"spin_wait", "0.1"}), program({"spin_wait", "1"}));
+  EXPECT_GE(duration_of(execution), 1s);
 }
 
 // The order of threads between two stops is the kernel's: no digest here.
