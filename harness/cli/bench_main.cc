@@ -50,8 +50,9 @@ bool fork_kill_wait() {
 
 bool open_sqlite(const std::string& file) {
   sqlite3* database = nullptr;
-  const bool opened = sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) == SQLITE_OK &&
-                      sqlite3_exec(database, "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
+  const bool opened =
+      sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) == SQLITE_OK &&
+      sqlite3_exec(database, "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
   sqlite3_close(database);
   return opened;
 }
@@ -113,9 +114,12 @@ int run(const std::filesystem::path& scenarios) {
       if (execution) stops = execution->stops;
       return static_cast<bool>(execution);
     });
-    line(name, seconds, fmt::format("{} stops, {:.1f} us a stop, {:.0f} x exec", stops, seconds * 1e6 / static_cast<double>(stops), seconds / exec_floor));
+    line(name, seconds,
+         fmt::format("{} stops, {:.1f} us a stop, {:.0f} x exec", stops, seconds * 1e6 / static_cast<double>(stops),
+                     seconds / exec_floor));
     runner->reset();
-    line(std::string(name) + ", a stop of the clean run", stop_round_trip(*scenario), "all costs spread over the stops");
+    line(std::string(name) + ", a stop of the clean run", stop_round_trip(*scenario),
+         "all costs spread over the stops");
   }
   return 0;
 }

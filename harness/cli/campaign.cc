@@ -43,8 +43,8 @@ SweepPlan sweep_of(const Scenario& scenario, const History& clean) {
   return sweep(clean, {.faults = scenario.sweep_faults, .hold_for = scenario.lease + std::chrono::seconds{1}});
 }
 
-// What a job tells the campaign, one JSON object a line: {"cell":3,"runs":2} and, when it failed, the parts of the error.
-// The clean execution is cell -1.
+// What a job tells the campaign, one JSON object a line: {"cell":3,"runs":2} and, when it failed, the parts of the
+// error. The clean execution is cell -1.
 class Reporter {
  public:
   explicit Reporter(int fd) : fd_(fd) {}
@@ -52,8 +52,12 @@ class Reporter {
   void done(std::int64_t cell, int runs, const std::optional<Error>& error = {}) {
     json::object line{{"cell", cell}, {"runs", runs}};
     if (error)
-      line["error"] = {{"code", static_cast<int>(error->code)}, {"message", error->message}, {"mend", error->mend},
-                       {"file", error->file}, {"line", error->line}, {"column", error->column}};
+      line["error"] = {{"code", static_cast<int>(error->code)},
+                       {"message", error->message},
+                       {"mend", error->mend},
+                       {"file", error->file},
+                       {"line", error->line},
+                       {"column", error->column}};
     const std::string text = json::serialize(line) + "\n";
     for (std::size_t at = 0; at < text.size();) {
       const ssize_t wrote = ::write(fd_, text.data() + at, text.size() - at);
@@ -71,12 +75,17 @@ std::optional<Error> error_of(const json::object& line) {
   if (found == nullptr) return std::nullopt;
   const json::object& error = found->as_object();
   const auto text = [&](const char* name) { return std::string(error.at(name).as_string()); };
-  return Error{.code = static_cast<ExitCode>(error.at("code").to_number<int>()), .message = text("message"), .mend = text("mend"),
-               .file = text("file"), .line = error.at("line").to_number<int>(), .column = error.at("column").to_number<int>()};
+  return Error{.code = static_cast<ExitCode>(error.at("code").to_number<int>()),
+               .message = text("message"),
+               .mend = text("mend"),
+               .file = text("file"),
+               .line = error.at("line").to_number<int>(),
+               .column = error.at("column").to_number<int>()};
 }
 
 // Runs a plan, stores it, and runs it again when it violates: a counterexample that does not repeat is none.
-std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Plan& plan, const fs::path& out, const std::string& name, int& runs) {
+std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Plan& plan, const fs::path& out,
+                             const std::string& name, int& runs) {
   Result<Execution> execution = runner.run(plan);
   ++runs;
   if (!execution) return execution.error();
@@ -88,8 +97,8 @@ std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Pla
   if (digest(again->history) == digest(execution->history)) return std::nullopt;
   if (Result<void> stored = store(out, name + ".again", *again); !stored) return stored.error();
   return Error{.code = ExitCode::diverged,
-               .message = fmt::format("a second execution of \"{}\" went another way; both are in {} ({} and {}.again)", to_string(plan),
-                                      out.string(), name, name),
+               .message = fmt::format("a second execution of \"{}\" went another way; both are in {} ({} and {}.again)",
+                                      to_string(plan), out.string(), name, name),
                .mend = "compare the two histories: what differs first is not under control"};
 }
 
@@ -102,13 +111,15 @@ void run_job(const Scenario& scenario, const CampaignOptions& options, int job, 
   const Result<Execution> clean = (*runner)->run(nothing);
   if (!clean) return reporter.done(-1, runs, clean.error());
   if (job == 0)
-    if (Result<void> stored = store(options.out, clean_name, *clean); !stored) return reporter.done(-1, runs, stored.error());
+    if (Result<void> stored = store(options.out, clean_name, *clean); !stored)
+      return reporter.done(-1, runs, stored.error());
   reporter.done(-1, runs);
   const SweepPlan plan = sweep_of(scenario, clean->history);
-  for (std::size_t cell = static_cast<std::size_t>(job); cell < plan.cells.size(); cell += static_cast<std::size_t>(options.jobs)) {
+  for (std::size_t cell = static_cast<std::size_t>(job); cell < plan.cells.size();
+       cell += static_cast<std::size_t>(options.jobs)) {
     runs = 0;
-    const std::optional<Error> error =
-        execute(**runner, scenario, plan_of(scenario, options.seed, plan.cells[cell]), options.out, cell_name(cell), runs);
+    const std::optional<Error> error = execute(**runner, scenario, plan_of(scenario, options.seed, plan.cells[cell]),
+                                               options.out, cell_name(cell), runs);
     reporter.done(static_cast<std::int64_t>(cell), runs, error);
   }
 }
@@ -131,7 +142,8 @@ std::vector<int> allowed_cpus() {
 
 Result<Job> start_job(const Scenario& scenario, const CampaignOptions& options, int index, int cpu) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return Error{.message = "cannot make a pipe: " + std::string(std::strerror(errno))};
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return Error{.message = "cannot make a pipe: " + std::string(std::strerror(errno))};
   Job job{.pipe = UniqueFd(ends[0]), .buffer = {}};
   const pid_t parent = ::getpid();
   job.pid = ::fork();
@@ -183,7 +195,8 @@ class Collector {
     Result<History> clean = load_history(options_.out / (std::string(clean_name) + ".history.jsonl"));
     if (!clean) return true;  // still being written: the job that writes it reports after that
     result_.clean = std::move(*clean);
-    result_.clean_verdict = judge(result_.clean, {.scenario = scenario_.name, .seed = options_.seed, .faults = {}}, terms_of(scenario_));
+    result_.clean_verdict =
+        judge(result_.clean, {.scenario = scenario_.name, .seed = options_.seed, .faults = {}}, terms_of(scenario_));
     result_.sweep = sweep_of(scenario_, result_.clean);
     have_clean_ = true;
     return judge_waiting();
@@ -193,7 +206,11 @@ class Collector {
     bool go_on = true;
     for (auto& [index, error] : std::exchange(waiting_, {})) {
       const SweepCell& cell = result_.sweep.cells.at(index);
-      CellResult done{.cell = cell, .plan = plan_of(scenario_, options_.seed, cell), .verdict = {}, .error = std::move(error), .history = {}};
+      CellResult done{.cell = cell,
+                      .plan = plan_of(scenario_, options_.seed, cell),
+                      .verdict = {},
+                      .error = std::move(error),
+                      .history = {}};
       const fs::path file = options_.out / (cell_name(index) + ".history.jsonl");
       if (!done.error) {
         const Result<History> history = load_history(file);
@@ -208,10 +225,12 @@ class Collector {
       } else {
         done.history = file;
       }
-      if (!done.error && exit_code(done.verdict) == ExitCode::violated && options_.stop_at_first_violation) go_on = false;
+      if (!done.error && exit_code(done.verdict) == ExitCode::violated && options_.stop_at_first_violation)
+        go_on = false;
       cells_.emplace(index, std::move(done));
     }
-    if (options_.progress) options_.progress(static_cast<int>(cells_.size()), static_cast<int>(result_.sweep.cells.size()));
+    if (options_.progress)
+      options_.progress(static_cast<int>(cells_.size()), static_cast<int>(result_.sweep.cells.size()));
     return go_on;
   }
 
@@ -282,7 +301,9 @@ Result<CampaignResult> run_sweep(const Scenario& scenario, const CampaignOptions
   ScratchFolder::reclaim();
   if (collector.failed()) return *collector.failed();
   collector.finish();
-  if (!all_ended_well) return Error{.message = "a job of the campaign died", .mend = "this is a defect of ours; run with --jobs 1 to see where"};
+  if (!all_ended_well)
+    return Error{.message = "a job of the campaign died",
+                 .mend = "this is a defect of ours; run with --jobs 1 to see where"};
   return result;
 }
 

@@ -1,8 +1,8 @@
 // A campaign: many executions of one scenario, in parallel processes, each history on disk before it is judged.
 //
-// Every job is a process of its own with a sandbox of its own; job i of n takes the cells i, i + n, i + 2n ... of a list that all of
-// them derive from the same clean execution. What they find does not depend on n.
-// Threads: one. The caller's process must be single-threaded.
+// Every job is a process of its own with a sandbox of its own; job i of n takes the cells i, i + n, i + 2n ... of a
+// list that all of them derive from the same clean execution. What they find does not depend on n. Threads: one. The
+// caller's process must be single-threaded.
 #pragma once
 
 #include <csignal>
@@ -23,8 +23,8 @@ namespace halfsent {
 struct CampaignOptions {
   std::uint64_t seed = 1;
   int jobs = 1;
-  std::filesystem::path out;       // exists; every execution leaves NNNN.history.jsonl and NNNN.output.txt here
-  bool keep_passes = false;        // otherwise the files of executions that passed are removed once they are judged
+  std::filesystem::path out;  // exists; every execution leaves NNNN.history.jsonl and NNNN.output.txt here
+  bool keep_passes = false;   // otherwise the files of executions that passed are removed once they are judged
   bool stop_at_first_violation = false;
   std::function<void(int done, int total)> progress = {};
 };
@@ -34,17 +34,17 @@ struct CellResult {
   SweepCell cell;
   Plan plan;
   Verdict verdict;
-  std::optional<Error> error;      // the execution could not be judged: environment, divergence
-  std::filesystem::path history;   // empty when it was removed
+  std::optional<Error> error;     // the execution could not be judged: environment, divergence
+  std::filesystem::path history;  // empty when it was removed
 };
 
 struct CampaignResult {
   History clean;
   Verdict clean_verdict;
   SweepPlan sweep;
-  std::vector<CellResult> cells;   // in the order of the sweep; those that were not run are left out
+  std::vector<CellResult> cells;  // in the order of the sweep; those that were not run are left out
   bool interrupted = false;
-  int executions = 0;              // all: parents and confirmations too
+  int executions = 0;  // all: parents and confirmations too
 };
 
 ContractTerms terms_of(const Scenario& scenario);

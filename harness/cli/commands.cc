@@ -34,7 +34,8 @@ int job_count(const CommonOptions& common) {
 // A plan given as text, or as the name of a file that holds it.
 Result<Plan> read_plan(const std::string& given) {
   std::error_code ignored;
-  const bool is_file = given.find('\n') == std::string::npos && given.size() < 4096 && fs::is_regular_file(given, ignored);
+  const bool is_file =
+      given.find('\n') == std::string::npos && given.size() < 4096 && fs::is_regular_file(given, ignored);
   if (!is_file) return parse_plan(given);
   Result<std::string> text = read_text(given);
   if (!text) return text.error();
@@ -53,13 +54,16 @@ Result<void> check_actors(const Plan& plan, const Scenario& scenario) {
   for (const ActorConfig& actor : scenario.actors)
     for (int n = 1; n <= actor.count; ++n) names.push_back(actor.name + "-" + std::to_string(n));
   for (const Fault& fault : plan.faults) {
-    if (info(fault.kind).target != FaultInfo::Target::actor || std::find(names.begin(), names.end(), fault.target) != names.end()) continue;
+    if (info(fault.kind).target != FaultInfo::Target::actor ||
+        std::find(names.begin(), names.end(), fault.target) != names.end())
+      continue;
     const std::string near = nearest(fault.target, names);
     std::string known;
     for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-    return Error{.code = ExitCode::usage,
-                 .message = fmt::format("the scenario {} has no actor {}", printable(scenario.name), printable(fault.target)),
-                 .mend = near.empty() ? "it has " + known : "did you mean " + near + "?"};
+    return Error{
+        .code = ExitCode::usage,
+        .message = fmt::format("the scenario {} has no actor {}", printable(scenario.name), printable(fault.target)),
+        .mend = near.empty() ? "it has " + known : "did you mean " + near + "?"};
   }
   return {};
 }
@@ -92,7 +96,9 @@ ExitCode run_one(const Scenario& scenario, const Plan& plan, const fs::path& out
 }
 
 SweepSummary summary_of(const CampaignResult& campaign) {
-  SweepSummary summary{.cells = {}, .executions = campaign.executions, .idle_left_out = campaign.sweep.left_out,
+  SweepSummary summary{.cells = {},
+                       .executions = campaign.executions,
+                       .idle_left_out = campaign.sweep.left_out,
                        .without_windows = campaign.sweep.without_windows};
   for (const CellResult& cell : campaign.cells) {
     CellOutcome outcome = cell_outcome(cell.verdict);
@@ -112,13 +118,17 @@ ExitCode code_of(const CampaignResult& campaign) {
   ExitCode code = exit_code(campaign.clean_verdict);
   for (const CellResult& cell : campaign.cells) code = more_serious(code, code_of(cell));
   if (campaign.sweep.cells.empty()) code = more_serious(code, ExitCode::not_reached);
-  return campaign.interrupted || campaign.cells.size() < campaign.sweep.cells.size() ? more_serious(code, ExitCode::incomplete) : code;
+  return campaign.interrupted || campaign.cells.size() < campaign.sweep.cells.size()
+             ? more_serious(code, ExitCode::incomplete)
+             : code;
 }
 
 // A pass says little when the same campaign would also have passed a system that is known to be wrong.
-ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const fs::path& out, const CommonOptions& common) {
+ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const fs::path& out,
+                    const CommonOptions& common) {
   if (scenario.naive_twin.empty() || !options.twin) {
-    say(options.twin ? "no naive twin is named: that this campaign would notice a wrong system is not shown\n" : "the naive twin was not run\n");
+    say(options.twin ? "no naive twin is named: that this campaign would notice a wrong system is not shown\n"
+                     : "the naive twin was not run\n");
     return ExitCode::held;
   }
   const Result<Scenario> twin = load_scenario(scenario.file.parent_path() / scenario.naive_twin);
@@ -126,14 +136,17 @@ ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const f
   std::error_code error;
   fs::create_directory(out / "twin", error);
   const Progress progress("naive twin " + twin->name, common.talk);
-  const Result<CampaignResult> campaign = run_sweep(*twin, {.seed = options.seed, .jobs = 1, .out = out / "twin", .stop_at_first_violation = true,
+  const Result<CampaignResult> campaign = run_sweep(*twin, {.seed = options.seed,
+                                                            .jobs = 1,
+                                                            .out = out / "twin",
+                                                            .stop_at_first_violation = true,
                                                             .progress = progress.callback()});
   if (!campaign) return report(campaign.error());
   if (campaign->interrupted) return interrupted_code();
   for (const CellResult& cell : campaign->cells) {
     if (code_of(cell) != ExitCode::violated) continue;
-    say(fmt::format("The naive twin {} fails under the same campaign, after {} executions: {}\n", twin->name, campaign->executions,
-                    printable(to_string(cell.cell.fault))));
+    say(fmt::format("The naive twin {} fails under the same campaign, after {} executions: {}\n", twin->name,
+                    campaign->executions, printable(to_string(cell.cell.fault))));
     return ExitCode::held;
   }
   talk(fmt::format("halfsent: the naive twin {} held too: this campaign shows nothing\n", twin->name));
@@ -177,16 +190,23 @@ void tell_failures(const CampaignResult& campaign) {
   if (told > most) say(fmt::format("  and {} more\n", told - most));
 }
 
-ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const fs::path& out, const CommonOptions& common) {
+ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const fs::path& out,
+                      const CommonOptions& common) {
   const Progress progress(scenario.name, common.talk);
-  const Result<CampaignResult> campaign = run_sweep(scenario, {.seed = options.seed, .jobs = job_count(common), .out = out,
-                                                               .keep_passes = options.keep_passes, .progress = progress.callback()});
+  const Result<CampaignResult> campaign = run_sweep(scenario, {.seed = options.seed,
+                                                               .jobs = job_count(common),
+                                                               .out = out,
+                                                               .keep_passes = options.keep_passes,
+                                                               .progress = progress.callback()});
   progress.finish();
   if (!campaign) return report(campaign.error());
   ExitCode code = code_of(*campaign);
   if (const ExitCode clean = exit_code(campaign->clean_verdict); clean != ExitCode::held) {
     say("Without any fault:\n\n" + story(campaign->clean, campaign->clean_verdict, common.style));
-    say("\n" + verdict_block(campaign->clean_verdict, {.scenario = scenario.name, .seed = options.seed, .faults = {}}, common.style) + "\n");
+    say("\n" +
+        verdict_block(campaign->clean_verdict, {.scenario = scenario.name, .seed = options.seed, .faults = {}},
+                      common.style) +
+        "\n");
   }
   say(sweep_summary(summary_of(*campaign), common.style));
   if (code != ExitCode::held) {
@@ -195,8 +215,8 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
     tell_first_counterexample(scenario, *campaign, common);
   }
   if (campaign->interrupted) {
-    talk(fmt::format("halfsent: interrupted; {} of {} cells are done, their histories are in {}\n", campaign->cells.size(),
-                     campaign->sweep.cells.size(), out.string()));
+    talk(fmt::format("halfsent: interrupted; {} of {} cells are done, their histories are in {}\n",
+                     campaign->cells.size(), campaign->sweep.cells.size(), out.string()));
     return interrupted_code();
   }
   if (code == ExitCode::held && scenario.expect_violation) {
@@ -237,7 +257,9 @@ ExitCode run_command(const RunOptions& options, const CommonOptions& common) {
     if (!given) return report(given.error());
     plan = std::move(*given);
     if (plan.scenario != scenario->name)
-      return report({.code = ExitCode::usage, .message = fmt::format("the plan is for the scenario {}, not for {}", printable(plan.scenario), scenario->name),
+      return report({.code = ExitCode::usage,
+                     .message = fmt::format("the plan is for the scenario {}, not for {}", printable(plan.scenario),
+                                            scenario->name),
                      .mend = "run it with `halfsent replay`"});
     if (Result<void> known = check_actors(plan, *scenario); !known) return report(known.error());
   }
@@ -272,7 +294,8 @@ ExitCode replay_command(const ReplayOptions& options, const CommonOptions& commo
     }
   }
   if (interrupted_by != 0) return interrupted_code();
-  say(fmt::format("{} executions, {} {}\n", options.repeat, digests.size(), digests.size() == 1 ? "history" : "different histories"));
+  say(fmt::format("{} executions, {} {}\n", options.repeat, digests.size(),
+                  digests.size() == 1 ? "history" : "different histories"));
   for (const auto& [fingerprint, times] : digests) say(fmt::format("  {} {} times\n", fingerprint, times));
   return digests.size() == 1 ? code : more_serious(code, ExitCode::diverged);
 }
@@ -300,7 +323,8 @@ ExitCode doctor_command(const CommonOptions&) {
     if (!check.mend.empty()) say(fmt::format("{:<8} -> {}\n", "", printable(check.mend)));
     if (check.state == CheckState::fail) code = ExitCode::harness_fault;
   }
-  say(code == ExitCode::held ? "everything that is needed is here\n" : "halfsent cannot work here before that is mended\n");
+  say(code == ExitCode::held ? "everything that is needed is here\n"
+                             : "halfsent cannot work here before that is mended\n");
   return code;
 }
 

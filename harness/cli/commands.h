@@ -11,24 +11,24 @@
 namespace halfsent {
 
 struct CommonOptions {
-  Style style;                             // of stdout
-  Style talk;                              // of stderr
+  Style style;  // of stdout
+  Style talk;   // of stderr
   std::filesystem::path out = "halfsent-runs";
-  int jobs = 0;                            // 0: one for each CPU that we may use
+  int jobs = 0;  // 0: one for each CPU that we may use
 };
 
 struct RunOptions {
   std::filesystem::path scenario;
-  std::string plan;                        // text or the name of a file; empty: sweep
+  std::string plan;  // text or the name of a file; empty: sweep
   std::uint64_t seed = 1;
   bool keep_passes = false;
-  bool twin = true;                        // a sweep that holds must see the naive twin fail
+  bool twin = true;  // a sweep that holds must see the naive twin fail
 };
 ExitCode run_command(const RunOptions& options, const CommonOptions& common);
 
 struct ReplayOptions {
-  std::string plan;                        // text or the name of a file
-  std::filesystem::path scenario;          // empty: found by the plan's scenario name in `scenarios/` and here
+  std::string plan;                // text or the name of a file
+  std::filesystem::path scenario;  // empty: found by the plan's scenario name in `scenarios/` and here
   int repeat = 1;
 };
 ExitCode replay_command(const ReplayOptions& options, const CommonOptions& common);

@@ -46,8 +46,11 @@ void install_signals() {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Halfsent kills real workers in every crash window and proves that each job is delivered exactly once or visibly flagged.\n"
-               "Exit codes: 0 held, 1 violated, 2 usage, 3 environment, 4 not reached, 5 diverged, 6 incomplete, 7 inconclusive."};
+  CLI::App app{
+      "Halfsent kills real workers in every crash window and proves that each job is delivered exactly once or visibly "
+      "flagged.\n"
+      "Exit codes: 0 held, 1 violated, 2 usage, 3 environment, 4 not reached, 5 diverged, 6 incomplete, 7 "
+      "inconclusive."};
   app.require_subcommand(1);
   app.set_version_flag("--version", HALFSENT_VERSION);
   CommonOptions common;
@@ -56,27 +59,35 @@ int run(int argc, char** argv) {
 
   RunOptions run_options;
   CLI::App* run_app = app.add_subcommand("run", "Sweep every window of a scenario, or run one plan");
-  run_app->footer("Examples:\n  halfsent run scenarios/polling_python_naive.toml\n"
-                  "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept 4187:2026-W33'");
+  run_app->footer(
+      "Examples:\n  halfsent run scenarios/polling_python_naive.toml\n"
+      "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept "
+      "4187:2026-W33'");
   run_app->add_option("scenario", run_options.scenario, "the scenario's TOML file")->required();
   run_app->add_option("--plan", run_options.plan, "a plan, or a file that holds one; without it every window is swept");
   run_app->add_option("--seed", run_options.seed, "seed of the world's randomness")->capture_default_str();
   run_app->add_option("--out", common.out, "folder for histories")->capture_default_str();
-  run_app->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")->check(CLI::Range(0, 256))->capture_default_str();
+  run_app->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
   run_app->add_flag("--keep-passes", run_options.keep_passes, "keep the histories of executions that passed");
   run_app->add_flag("!--no-twin", run_options.twin, "do not run the naive twin after a sweep that holds");
 
   ReplayOptions replay_options;
   CLI::App* replay_app = app.add_subcommand("replay", "Run a plan again, exactly");
-  replay_app->footer("Examples:\n  halfsent replay 'scenario polling_python_naive; kill worker-1 at after_accept 4187:2026-W33'\n"
-                     "  halfsent replay bug.plan --repeat 50");
+  replay_app->footer(
+      "Examples:\n  halfsent replay 'scenario polling_python_naive; kill worker-1 at after_accept 4187:2026-W33'\n"
+      "  halfsent replay bug.plan --repeat 50");
   replay_app->add_option("plan", replay_options.plan, "a plan, or a file that holds one")->required();
-  replay_app->add_option("--scenario", replay_options.scenario, "the scenario's file; without it scenarios/NAME.toml or NAME.toml");
-  replay_app->add_option("--repeat", replay_options.repeat, "so many times; different histories are a divergence")->check(CLI::Range(1, 1000000));
+  replay_app->add_option("--scenario", replay_options.scenario,
+                         "the scenario's file; without it scenarios/NAME.toml or NAME.toml");
+  replay_app->add_option("--repeat", replay_options.repeat, "so many times; different histories are a divergence")
+      ->check(CLI::Range(1, 1000000));
   replay_app->add_option("--out", common.out, "folder for histories")->capture_default_str();
 
   std::filesystem::path windows_scenario;
-  CLI::App* windows_app = app.add_subcommand("windows", "List each step of an execution without faults, with its names");
+  CLI::App* windows_app =
+      app.add_subcommand("windows", "List each step of an execution without faults, with its names");
   windows_app->footer("Example:\n  halfsent windows scenarios/polling_python.toml");
   windows_app->add_option("scenario", windows_scenario, "the scenario's TOML file")->required();
 

@@ -25,8 +25,9 @@ struct Progress::State {
     last = now;
     const double seconds = std::chrono::duration<double>(now - start).count();
     const double rate = seconds > 0 ? done / seconds : 0;
-    const std::string text = fmt::format("{}: {} of {} ({}%), {:.1f} a second, {:.0f} s left", printable(name), done, total,
-                                         total > 0 ? done * 100 / total : 100, rate, rate > 0 ? (total - done) / rate : 0);
+    const std::string text =
+        fmt::format("{}: {} of {} ({}%), {:.1f} a second, {:.0f} s left", printable(name), done, total,
+                    total > 0 ? done * 100 / total : 100, rate, rate > 0 ? (total - done) / rate : 0);
     std::fputs((terminal ? "\r\x1b[K" + text : text + "\n").c_str(), stderr);
     drawn = true;
   }

@@ -56,15 +56,18 @@ Result<std::string> read_text(const fs::path& file) {
   std::ostringstream text;
   text << in.rdbuf();
   if (!in || !text)
-    return Error{.code = ExitCode::usage, .message = "cannot read " + file.string() + ": " + std::strerror(errno != 0 ? errno : EIO)};
+    return Error{.code = ExitCode::usage,
+                 .message = "cannot read " + file.string() + ": " + std::strerror(errno != 0 ? errno : EIO)};
   return text.str();
 }
 
 Result<void> store(const fs::path& folder, const std::string& name, const Execution& execution) {
-  if (Result<void> written = write_text(folder / (name + ".history.jsonl"), to_json_lines(execution.history)); !written) return written;
+  if (Result<void> written = write_text(folder / (name + ".history.jsonl"), to_json_lines(execution.history)); !written)
+    return written;
   std::string output;
   for (const WorkerOutput& worker : execution.output) {
-    output += fmt::format("--- {} incarnation {}{}\n", worker.actor, worker.incarnation, worker.truncated ? " (cut)" : "");
+    output +=
+        fmt::format("--- {} incarnation {}{}\n", worker.actor, worker.incarnation, worker.truncated ? " (cut)" : "");
     output += worker.text;
     if (!output.ends_with('\n')) output += '\n';
   }

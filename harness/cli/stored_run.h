@@ -10,9 +10,10 @@
 
 namespace halfsent {
 
-// Creates OUT/<utc time>-<seed> below `parent`/<scenario> and points the link `latest` to it. Errors: the folder cannot be
-// written (ExitCode::harness_fault, with the mend).
-Result<std::filesystem::path> make_run_folder(const std::filesystem::path& parent, const std::string& scenario, std::uint64_t seed);
+// Creates OUT/<utc time>-<seed> below `parent`/<scenario> and points the link `latest` to it. Errors: the folder cannot
+// be written (ExitCode::harness_fault, with the mend).
+Result<std::filesystem::path> make_run_folder(const std::filesystem::path& parent, const std::string& scenario,
+                                              std::uint64_t seed);
 
 // Writes NAME.history.jsonl and NAME.output.txt completely or reports why not (disk full, read-only).
 Result<void> store(const std::filesystem::path& folder, const std::string& name, const Execution& execution);

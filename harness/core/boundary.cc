@@ -253,8 +253,7 @@ std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundar
   int passed = 0;
   for (const Boundary& boundary : boundaries) {
     const bool matches = boundary.name == fault.at->boundary &&
-                         (fault.at->key.empty() || boundary.key == fault.at->key) &&
-                         is_at(fault, boundary);
+                         (fault.at->key.empty() || boundary.key == fault.at->key) && is_at(fault, boundary);
     if (matches && ++passed == fault.at->occurrence) return boundary.seq;
   }
   return std::nullopt;
@@ -270,9 +269,8 @@ Anchor anchor_for(FaultKind kind, const Boundary& boundary, std::span<const Boun
 
 Anchor anchor_for_all(const Boundary& boundary, std::span<const Boundary> boundaries) {
   const auto is_an_actors = [](const Boundary& other) { return !other.actor.empty(); };
-  return {.boundary = boundary.name,
-          .key = boundary.key,
-          .occurrence = passed_until(boundary, boundaries, is_an_actors)};
+  return {
+      .boundary = boundary.name, .key = boundary.key, .occurrence = passed_until(boundary, boundaries, is_an_actors)};
 }
 
 std::string to_string(const Boundary& boundary) {

@@ -28,8 +28,9 @@ enum class FaultKind { kill, hold, term, drop, reset, stall, status, half, late,
 enum class KillScope { tree, process, child };
 enum class RestartMode { after, never, while_peer_lives };
 
-// As the target of a fault of actors: every actor, wherever any of them is at the boundary ("kill all" is the end of all
-// of them at once, so that nobody is left who is connected to the ledger). No actor has this name: theirs end in "-N".
+// As the target of a fault of actors: every actor, wherever any of them is at the boundary ("kill all" is the end of
+// all of them at once, so that nobody is left who is connected to the ledger). No actor has this name: theirs end in
+// "-N".
 inline constexpr std::string_view all_actors = "all";
 
 // Where a fault strikes: the n-th time (from 1) that `boundary` is passed for `key`.

@@ -40,9 +40,9 @@ struct SweepPlan {
 // effect (ledger_write). Faults of an actor (kill, hold, term) strike at every stop of an actor; faults of the
 // downstream (drop, reset, half, stall, status, late) at before_accept and after_accept.
 //
-// A stop at which a commit is uncertain (CommitUncertain comes directly before it) is killed at twice, if the history has
-// several actors: with the others connected, and, by `kill all`, with nobody connected: what follows may differ. Such a
-// stop is never idle. Boundaries alone do not tell which they are: the second form knows none.
+// A stop at which a commit is uncertain (CommitUncertain comes directly before it) is killed at twice, if the history
+// has several actors: with the others connected, and, by `kill all`, with nobody connected: what follows may differ.
+// Such a stop is never idle. Boundaries alone do not tell which they are: the second form knows none.
 SweepPlan sweep(const History& clean, const SweepOptions& options);
 SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& options);
 

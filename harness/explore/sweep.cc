@@ -118,8 +118,7 @@ class Sweeper {
 
   void add(FaultKind kind, const Boundary& boundary, const std::string& target) {
     Fault fault{.kind = kind, .target = target};
-    fault.at =
-        target == all_actors ? anchor_for_all(boundary, boundaries_) : anchor_for(kind, boundary, boundaries_);
+    fault.at = target == all_actors ? anchor_for_all(boundary, boundaries_) : anchor_for(kind, boundary, boundaries_);
     if (info(kind).needs_duration) fault.duration = options_.hold_for;
     if (kind != FaultKind::status) {
       plan_.cells.push_back({boundary, fault});
@@ -146,7 +145,8 @@ SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& option
 
 SweepPlan sweep(const History& clean, const SweepOptions& options) {
   const std::vector<Boundary> boundaries = name_boundaries(clean);
-  return Sweeper(boundaries, options, has_several_actors(clean) ? commit_uncertain_stops(clean) : std::set<Seq>{}).run();
+  return Sweeper(boundaries, options, has_several_actors(clean) ? commit_uncertain_stops(clean) : std::set<Seq>{})
+      .run();
 }
 
 }  // namespace halfsent

@@ -219,7 +219,8 @@ TEST(Sweep, ACommitUncertainStopIsKilledAtWithTheOthersConnectedAndWithNobody) {
   const std::vector<Boundary> boundaries = name_boundaries(clean);
   const auto plan = sweep(clean, {.faults = {FaultKind::kill, FaultKind::hold}, .hold_for = 61s});
   EXPECT_THAT(kills_of_all(plan), ElementsAre("kill all at in_claim K #2", "kill all at in_claim K #4"));
-  EXPECT_THAT(faults_of(plan), testing::IsSupersetOf({"kill worker-1 at in_claim K #2", "kill worker-2 at in_claim K #2"}));
+  EXPECT_THAT(faults_of(plan),
+              testing::IsSupersetOf({"kill worker-1 at in_claim K #2", "kill worker-2 at in_claim K #2"}));
   for (const auto& cell : plan.cells) {
     EXPECT_EQ(resolve(cell.fault, boundaries), cell.boundary.seq) << to_string(cell.fault);
     const auto* stop = std::get_if<Stopped>(&clean.events.at(cell.boundary.seq).body);

@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "harness/intercept/syscall_table.h"
-#include "harness/process/launch.h"
 
 namespace halfsent {
 namespace {
@@ -22,7 +21,7 @@ Error filter_error(const char* what, int error) {
 
 }  // namespace
 
-Result<std::vector<sock_filter>> build_filter() {
+Result<std::vector<sock_filter>> build_filter(unsigned exit_that_passes) {
   std::unique_ptr<void, decltype(&seccomp_release)> context(seccomp_init(SCMP_ACT_ALLOW), &seccomp_release);
   if (context == nullptr) return filter_error("seccomp_init", ENOMEM);
   for (const SyscallRule& rule : syscall_table()) {
@@ -31,11 +30,12 @@ Result<std::vector<sock_filter>> build_filter() {
       // Only the commands about locks: fcntl is called for much else, and often.
       for (const auto command : {F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW}) {
         const scmp_arg_cmp is_lock{1, SCMP_CMP_MASKED_EQ, 0xffffffff, static_cast<scmp_datum_t>(command)};
-        failed = failed != 0 ? failed : seccomp_rule_add_array(context.get(), SCMP_ACT_NOTIFY, rule.number, 1, &is_lock);
+        failed =
+            failed != 0 ? failed : seccomp_rule_add_array(context.get(), SCMP_ACT_NOTIFY, rule.number, 1, &is_lock);
       }
     } else if (rule.number == SYS_exit_group) {
       // A start that fails leaves while nobody answers yet.
-      const scmp_arg_cmp is_worker{0, SCMP_CMP_NE, kLaunchExitMagic, 0};
+      const scmp_arg_cmp is_worker{0, SCMP_CMP_NE, exit_that_passes, 0};
       failed = seccomp_rule_add_array(context.get(), SCMP_ACT_NOTIFY, rule.number, 1, &is_worker);
     } else {
       failed = seccomp_rule_add(context.get(), SCMP_ACT_NOTIFY, rule.number, 0);

@@ -10,6 +10,7 @@
 namespace halfsent {
 
 // Built with libseccomp in the parent: the child between clone and exec must not allocate.
-Result<std::vector<sock_filter>> build_filter();
+// `exit_that_passes`: exit_group with this argument is not stopped (a start that fails leaves while nobody can answer).
+Result<std::vector<sock_filter>> build_filter(unsigned exit_that_passes);
 
 }  // namespace halfsent

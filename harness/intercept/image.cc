@@ -31,8 +31,10 @@ struct Replacement {
   std::array<unsigned char, 8> code;
 };
 constexpr Replacement replacements[] = {
-    {"__vdso_clock_gettime", plain_call(SYS_clock_gettime)}, {"__vdso_gettimeofday", plain_call(SYS_gettimeofday)},
-    {"__vdso_time", plain_call(SYS_time)},                   {"__vdso_clock_getres", plain_call(SYS_clock_getres)},
+    {"__vdso_clock_gettime", plain_call(SYS_clock_gettime)},
+    {"__vdso_gettimeofday", plain_call(SYS_gettimeofday)},
+    {"__vdso_time", plain_call(SYS_time)},
+    {"__vdso_clock_getres", plain_call(SYS_clock_getres)},
     {"__vdso_getrandom", no_such_call},
 };
 

@@ -1,7 +1,7 @@
 // Prepares a new program image (after exec, before its first instruction of libc that matters).
 //
-// Time is normally read in the vDSO, without a system call that we could see; its functions are overwritten with the plain
-// system calls. AT_RANDOM, from which libc takes its guards, is overwritten with bytes of ours.
+// Time is normally read in the vDSO, without a system call that we could see; its functions are overwritten with the
+// plain system calls. AT_RANDOM, from which libc takes its guards, is overwritten with bytes of ours.
 #pragma once
 
 #include <sys/types.h>

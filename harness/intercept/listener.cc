@@ -13,9 +13,7 @@ std::optional<seccomp_notif> receive(int listener) {
   return notification;
 }
 
-bool still_waiting(int listener, std::uint64_t id) {
-  return ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
-}
+bool still_waiting(int listener, std::uint64_t id) { return ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0; }
 
 bool let_continue(int listener, std::uint64_t id) {
   seccomp_notif_resp response{};

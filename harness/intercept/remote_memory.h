@@ -1,5 +1,6 @@
-// Reads and writes the memory of a stopped process. The process must be parked at a system call of ours: nothing else keeps
-// its memory still. Threads: any. Errors: a false or empty result means that the process is gone or the address is not mapped.
+// Reads and writes the memory of a stopped process. The process must be parked at a system call of ours: nothing else
+// keeps its memory still. Threads: any. Errors: a false or empty result means that the process is gone or the address
+// is not mapped.
 #pragma once
 
 #include <sys/types.h>

@@ -116,7 +116,8 @@ constexpr int numbers = 512;
 constexpr auto by_number = [] {
   std::array<std::int16_t, numbers> index{};
   index.fill(-1);
-  for (std::size_t i = 0; i < std::size(rules); ++i) index[static_cast<std::size_t>(rules[i].number)] = static_cast<std::int16_t>(i);
+  for (std::size_t i = 0; i < std::size(rules); ++i)
+    index[static_cast<std::size_t>(rules[i].number)] = static_cast<std::int16_t>(i);
   return index;
 }();
 

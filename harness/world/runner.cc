@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/intercept/filter.h"
+#include "harness/process/launch.h"
 #include "harness/world/engine.h"
 #include "harness/world/execution.h"
 #include "harness/world/scratch_folder.h"
@@ -111,7 +112,7 @@ class SandboxRunner final : public Runner {
 };
 
 Result<void> SandboxRunner::prepare() {
-  Result<std::vector<sock_filter>> filter = build_filter();
+  Result<std::vector<sock_filter>> filter = build_filter(kLaunchExitMagic);
   if (!filter) return filter.error();
   filter_ = std::move(*filter);
   Result<std::vector<WorldFile>> files = read_files(scenario_.files);
