@@ -3,8 +3,8 @@
 Usage: acceptance_test.py --halfsent PROGRAM [CLASS...] [options of unittest]
        acceptance_test.py --classes CLASS...    fails unless these are all the test classes there are
 
-Standard library only. HALFSENT_ACCEPTANCE_FULL=1 asks the same in full: ten plans per system 50 times each, and 100 ms for
-a world to be gone after we were killed.
+Standard library only. HALFSENT_ACCEPTANCE_FULL=1 asks the same in full: ten plans per system 50 times each, and 100 ms
+for a world to be gone after we were killed.
 """
 
 import json
@@ -17,68 +17,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FULL = os.environ.get("HALFSENT_ACCEPTANCE_FULL") == "1"
-HALFSENT = None  # set by main()
-K1, K2 = "4187:2026-W33", "4188:2026-W33"
-
-
-class AcceptanceTest(unittest.TestCase):
-    """Each class has a folder of its own; `self.out` is where histories go."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="halfsent-acceptance-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.out = cls.folder / "out"
-
-    @classmethod
-    def halfsent(cls, *args, timeout=120, program=None, **options):
-        """Runs to the end. With a folder for histories unless the arguments name one or need none."""
-        command = [str(program or HALFSENT), *map(str, args)]
-        if args and args[0] in ("run", "replay") and "--out" not in args:
-            command += ["--out", str(cls.out)]
-        options.setdefault("cwd", ROOT)
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout,
-                              stdin=subprocess.DEVNULL, **options)
-
-    def assert_code(self, done, code):
-        if done.returncode != code:
-            self.fail(f"exit code {done.returncode}, not {code}: {shlex.join(done.args)}\n--- stdout, its end\n"
-                      f"{done.stdout[-3000:]}\n--- stderr, its end\n{done.stderr[-1500:]}")
-
-    def replay(self, plan, repeat, code, **options):
-        """Replays (at least twice), demands the exit code and one history, and gives its digest."""
-        done = self.halfsent("replay", plan, "--repeat", repeat, timeout=60 + 10 * repeat, **options)
-        self.assert_code(done, code)
-        counts = re.findall(r"^  ([0-9a-f]{16}) (\d+) times$", done.stdout, re.M)
-        self.assertEqual([times for _, times in counts], [str(repeat)], f"{plan} has more than one history:\n{done.stdout}")
-        self.assertIn(f"{repeat} executions, 1 history\n", done.stdout)
-        return counts[0][0]
-
-    def small_scenario(self, name, program, **replacements):
-        """A scenario file whose one worker is `program`. A replacement of None takes the whole line away."""
-        lines = {
-            "scenario": f'[scenario]\nname = "{name}"',
-            "world": "[world]",
-            "horizon": 'horizon = "30min"',
-            "ledger": '[ledger]\nkind = "sqlite"\npath = "ledger.db"',
-            "setup": "setup_sql = \"CREATE TABLE jobs (key TEXT PRIMARY KEY, state TEXT);"
-                     " INSERT INTO jobs VALUES ('a', 'pending');\"",
-            "rows": 'rows = "SELECT key, state FROM jobs"',
-            "states": 'states = { pending = ["pending"], leased = ["leased"], delivered = ["delivered"] }',
-            "downstream": '[downstream]\nport = 8080\nkey = "header Idempotency-Key"',
-            "actor": '[[actor]]\nname = "worker"',
-            "command": "command = " + json.dumps(program),
-            "sweep": '[sweep]\nfaults = ["kill"]',
-        }
-        lines.update(replacements)
-        file = self.folder / f"{name}.toml"
-        file.write_text("\n".join(line for line in lines.values() if line is not None) + "\n")
-        return file
+from acceptance_base import FULL, K1, K2, ROOT, AcceptanceTest, plan_of
+from process_family import Family, wait_for
 
 
 class Doctor(AcceptanceTest):
@@ -113,10 +55,6 @@ class SweepTest(AcceptanceTest):
         self.assertGreater(int(fired.group(1)), 20)
 
 
-def plan_of(scenario, fault):
-    return f"scenario {scenario}; seed 1; {fault}"
-
-
 class NaiveSweep(SweepTest):
     scenario = "polling_python_naive"
     faults = {
@@ -129,7 +67,7 @@ class NaiveSweep(SweepTest):
     def stored(self, plan):
         """The file of the sweep that holds this plan's history."""
         for file in sorted(self.out.glob(f"{self.scenario}/2*/*.history.jsonl")):
-            if file.name[0].isdigit() and json.loads(file.open().readline())["plan"] == plan:
+            if file.name[0].isdigit() and json.loads(file.read_text().splitlines()[0])["plan"] == plan:
                 return file
         self.fail(f"the sweep left no history of {plan}")
 
@@ -158,7 +96,8 @@ class NaiveSweep(SweepTest):
         file = self.stored(plan_of(self.scenario, self.faults["stale holder"]))
         events = [json.loads(line) for line in file.read_text().splitlines()[1:]]
         requests = {event["request"]: event for event in events if event["kind"] == "requested"}
-        accepted = [event for event in events if event["kind"] == "accepted" and requests[event["request"]]["job"] == K1]
+        accepted = [event for event in events
+                    if event["kind"] == "accepted" and requests[event["request"]]["job"] == K1]
         self.assertEqual([event["actor"] for event in accepted], ["worker-1", "worker-2"])
         self.assertFalse(any(event["deduplicated"] for event in accepted))
         lease = next(event["lease_until"] for event in events if event["kind"] == "ledger_changed"
@@ -231,10 +170,18 @@ class Canary(SweepTest):
 
 class Determinism:
     """Ten faults that every polling system passes; the first three are asked always, all of them in full."""
-    faults = [f"kill worker-1 at after_accept {K1}", f"hold worker-1 at before_mark {K1} for 61s",
-              f"drop downstream at after_accept {K2}", f"kill worker-1 at in_claim {K1} #2", f"half downstream at after_accept {K2}",
-              f"hold worker-1 at before_accept {K1} for 61s", f"status downstream 503 at before_accept {K1}",
-              f"reset downstream at after_accept {K1}", f"term worker-1 at after_claim {K1}", f"kill worker-1 at after_response {K1}"]
+    faults = [
+        f"kill worker-1 at after_accept {K1}",
+        f"hold worker-1 at before_mark {K1} for 61s",
+        f"drop downstream at after_accept {K2}",
+        f"kill worker-1 at in_claim {K1} #2",
+        f"half downstream at after_accept {K2}",
+        f"hold worker-1 at before_accept {K1} for 61s",
+        f"status downstream 503 at before_accept {K1}",
+        f"reset downstream at after_accept {K1}",
+        f"term worker-1 at after_claim {K1}",
+        f"kill worker-1 at after_response {K1}",
+    ]
     expected = {}  # exit codes by fault; 0 where there is none
     repeats = 50 if FULL else 10
 
@@ -247,8 +194,8 @@ class Determinism:
         root = pathlib.Path(tempfile.mkdtemp(dir=self.folder, prefix="copy-"))
         shutil.copytree(ROOT / "sut", root / "sut")
         shutil.copytree(ROOT / "scenarios", root / "scenarios")
-        shutil.copy(HALFSENT, root / "halfsent")
-        shutil.copy(HALFSENT.with_name("polling_cpp_worker"), root / "polling_cpp_worker")
+        shutil.copy(self.program, root / "halfsent")
+        shutil.copy(self.program.with_name("polling_cpp_worker"), root / "polling_cpp_worker")
         return root
 
     def test_a_plan_has_one_history(self):
@@ -310,8 +257,8 @@ class Usage(AcceptanceTest):
         self.assert_code(done, 4)
         self.assertIn(f"NOT REACHED   kill worker-1 at after_accept {K1} #9\n", done.stdout)
         reached = done.stdout.partition("The boundaries that were reached:\n")[2].splitlines()
-        for boundary in (f"after_claim {K1}", f"before_send {K1}", f"after_accept {K1}", f"before_mark {K1}", f"after_mark {K1}"):
-            self.assertIn(f"  worker-1 {boundary}", reached)
+        for boundary in ("after_claim", "before_send", "after_accept", "before_mark", "after_mark"):
+            self.assertIn(f"  worker-1 {boundary} {K1}", reached)
         self.assertNotIn(f"  worker-1 after_accept {K1} #2", reached)
 
     def test_an_unknown_boundary_ends_with_2_and_the_nearest_name(self):
@@ -334,7 +281,8 @@ class Usage(AcceptanceTest):
 
     def test_a_scenario_that_is_not_there_ends_with_2(self):
         self.refused(2, "run", self.folder / "nowhere.toml", says=["nowhere.toml", "No such file or directory"])
-        self.refused(2, "replay", "scenario nowhere; kill worker-1 at after_accept", says=["nowhere.toml", "--scenario"])
+        plan = "scenario nowhere; kill worker-1 at after_accept"
+        self.refused(2, "replay", plan, says=["nowhere.toml", "--scenario"])
 
     def test_a_scenario_without_a_command_ends_with_2(self):
         file = self.small_scenario("no_command", [], command=None)
@@ -342,7 +290,8 @@ class Usage(AcceptanceTest):
         self.refused(2, "run", file, says=[f"{file}:{line}:", "needs the key command"])
 
     def test_a_program_that_is_not_there_ends_with_2_and_its_name(self):
-        self.refused(2, "run", self.small_scenario("no_program", ["no-such-program"]), says=["worker-1", '"no-such-program"'])
+        file = self.small_scenario("no_program", ["no-such-program"])
+        self.refused(2, "run", file, says=["worker-1", '"no-such-program"'])
 
     def test_a_folder_that_cannot_be_written_ends_with_3_and_names_the_mend(self):
         file = self.folder / "plain file"
@@ -369,92 +318,17 @@ class Usage(AcceptanceTest):
 # --- our own death
 
 
-def stat_of(pid):
-    """(state, parent, start time) of a process, or None."""
-    try:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return fields[0], int(fields[1]), fields[19]
-
-
-def everybody():
-    found = {int(name): stat_of(name) for name in os.listdir("/proc") if name.isdigit()}
-    return {pid: stat for pid, stat in found.items() if stat is not None and stat[0] not in "ZX"}
-
-
-def namespace_of(pid):
-    try:
-        return os.readlink(f"/proc/{pid}/ns/pid")
-    except OSError:
-        return None
-
-
-def command_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-    except OSError:
-        return []
-
-
-class Family:
-    """The descendants of a halfsent process at one moment: jobs beside it, worlds in PID namespaces of their own."""
-
-    def __init__(self, root):
-        everyone = everybody()
-        self.members = {}
-        parents = {root}
-        while parents:
-            self.members.update({pid: everyone[pid] for pid in parents if pid in everyone})
-            parents = {pid for pid, stat in everyone.items() if stat[1] in parents}
-        own = namespace_of("self")
-        spaces = {pid: namespace_of(pid) for pid in self.members}
-        self.worlds = {space for space in spaces.values() if space not in (None, own)}
-        self.ours = [pid for pid, space in spaces.items() if space == own]
-        self.commands = [command_of(pid) for pid, space in spaces.items() if space in self.worlds]
-        self.scratch = {link for pid in self.ours for link in self.links(pid) if link.startswith("/dev/shm/halfsent-scratch-")}
-
-    @staticmethod
-    def links(pid):
-        try:
-            return [os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd")]
-        except OSError:
-            return []
-
-    def workers(self, program):
-        return sum(pathlib.Path(command[0]).name == program for command in self.commands if command)
-
-    def alive(self):
-        """Who of them is still there, and whoever joined one of their worlds since."""
-        return [pid for pid, stat in everybody().items()
-                if namespace_of(pid) in self.worlds or (pid in self.members and self.members[pid][2] == stat[2])]
-
-    def seconds_until_gone(self, limit=20.0):
-        start = time.monotonic()
-        while alive := self.alive():
-            if time.monotonic() - start > limit:
-                return limit, [command_of(pid) for pid in alive]
-        return time.monotonic() - start, []
-
-
-def wait_for(what, limit=60.0):
-    """Calls `what` until it gives something; None after `limit` seconds."""
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.01)
-    return None
-
-
 class RunningTest(AcceptanceTest):
     gone_within = 0.1 if FULL else 1.0  # seconds; the machine may be busy with other tests
+
+    def setUp(self):
+        self.out = self.folder / self._testMethodName
 
     def start(self, *args):
         self.log = tempfile.TemporaryFile(dir=self.folder, mode="w+")
         self.errors = tempfile.TemporaryFile(dir=self.folder, mode="w+")
-        process = subprocess.Popen([HALFSENT, "run", *map(str, args), "--out", self.out, "--jobs", "2"], cwd=ROOT, stdout=self.log,
-                                   stderr=self.errors, stdin=subprocess.DEVNULL)
+        command = [self.program, "run", *map(str, args), "--out", self.out, "--jobs", "2"]
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.errors)
         self.addCleanup(self.end, process)
         return process
 
@@ -464,16 +338,18 @@ class RunningTest(AcceptanceTest):
         self.log.close()
         self.errors.close()
 
-    def family(self, process, program, count):
-        """The family once `count` workers of this program are there, over two worlds."""
+    def family(self, process, word, count):
+        """The family once `count` processes with this word in their commands are there, over two worlds."""
 
         def look():
             self.assertIsNone(process.poll(), "the run ended before its workers were seen")
             family = Family(process.pid)
-            return family if family.workers(program) >= count and len(family.worlds) == 2 and len(family.scratch) == 2 else None
+            if family.with_word(word) >= count and len(family.worlds) == 2 and len(family.scratch) == 2:
+                return family
+            return None
 
         family = wait_for(look)
-        self.assertIsNotNone(family, f"no {count} processes {program} in two worlds")
+        self.assertIsNotNone(family, f"no {count} processes of two worlds have {word} in their commands")
         return family
 
     def assert_gone(self, family, what):
@@ -484,28 +360,30 @@ class RunningTest(AcceptanceTest):
 
 
 class Killed(RunningTest):
-    def check(self, scenario, program, count, whom):
+    def check(self, scenario, word, count, whom):
         process = self.start(scenario)
-        family = self.family(process, program, count)
+        family = self.family(process, word, count)
         self.assertGreaterEqual(len(family.ours), 3)  # the campaign and its two jobs
         for pid in whom(process, family):
             os.kill(pid, signal.SIGKILL)
         process.wait()
         self.assert_gone(family, self.id().rpartition(".")[2])
-        for _ in range(2):  # whoever starts next, this test or another one, takes them away
-            self.assert_code(self.halfsent("run", self.small_scenario("next", ["true"]), "--plan", "scenario next"), 1)
-        self.assertEqual([folder for folder in family.scratch if os.path.exists(folder)], [])
+        self.assert_code(self.halfsent("run", self.small_scenario("next", ["true"]), "--plan", "scenario next"), 1)
+        # This start took them away, or that of another test at the same time, which then may not be through.
+        self.assertTrue(wait_for(lambda: not any(map(os.path.exists, family.scratch)), 5), family.scratch)
+
+    grandchild = "99999999"  # told by how long it would sleep
 
     def endless(self):
         """A worker that never ends, and a grandchild in a session of its own whom nobody waits for."""
-        script = "(setsid sleep 99999999 &); while :; do sleep 1; done"
+        script = f"(setsid sleep {self.grandchild} &); while :; do sleep 1; done"
         return self.small_scenario("endless", ["sh", "-c", script], horizon='horizon = "90000h"')
 
     def test_when_the_campaign_is_killed_its_worlds_end_with_setsid_grandchildren(self):
-        self.check(self.endless(), "sleep", 2, lambda process, _: [process.pid])
+        self.check(self.endless(), self.grandchild, 2, lambda process, _: [process.pid])
 
     def test_when_all_of_halfsent_is_killed_its_worlds_end_with_setsid_grandchildren(self):
-        self.check(self.endless(), "sleep", 2, lambda process, family: [process.pid] + [p for p in family.ours if p != process.pid])
+        self.check(self.endless(), self.grandchild, 2, lambda _, family: family.ours)
 
     def test_when_a_sweep_is_killed_no_worker_outlives_it(self):
         self.check("scenarios/polling_python_naive.toml", "python3", 2, lambda process, _: [process.pid])
@@ -514,9 +392,10 @@ class Killed(RunningTest):
 class Interrupted(RunningTest):
     def check(self, number):
         process = self.start("scenarios/polling_python_naive.toml", "--keep-passes")
-        cells = wait_for(lambda: len(list(self.out.glob("polling_python_naive/2*/[0-9]*.history.jsonl"))) >= 5 or process.poll())
+        cells = "polling_python_naive/2*/[0-9]*.history.jsonl"
+        enough = wait_for(lambda: len(list(self.out.glob(cells))) >= 5 or process.poll() is not None)
         self.assertIsNone(process.poll(), "the sweep ended before it was interrupted")
-        self.assertTrue(cells, "no cell was done")
+        self.assertTrue(enough, "no five cells were done in time")
         family = self.family(process, "python3", 1)
         process.send_signal(number)
         self.assertEqual(process.wait(timeout=30), 128 + number)
@@ -543,10 +422,13 @@ class Together(AcceptanceTest):
         plans = [(plan_of(name, f"kill worker-1 at after_accept {K1}"), code)
                  for name, code in (("polling_python_naive", 1), ("polling_python", 0), ("polling_cpp", 0))]
         alone = [self.replay(plan, 2, code) for plan, code in plans]
-        command = [HALFSENT, "replay", "--out", self.out, "--repeat", "5"]
-        at_once = [subprocess.Popen([*command, plan], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                   for plan, _ in plans for _ in range(2)]
-        for process, (_, code), digest in zip(at_once, [p for p in plans for _ in range(2)], [d for d in alone for _ in range(2)]):
+        command = [self.program, "replay", "--out", self.out, "--repeat", "5"]
+        twice = [(plan, code, digest) for (plan, code), digest in zip(plans, alone) for _ in range(2)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        at_once = [subprocess.Popen([*command, plan], cwd=ROOT, **pipes) for plan, _, _ in twice]
+        for process in at_once:
+            self.addCleanup(process.kill)
+        for process, (_, code, digest) in zip(at_once, twice):
             output, _ = process.communicate(timeout=120)
             self.assertEqual(process.returncode, code, output)
             self.assertIn(f"5 executions, 1 history\n  {digest} 5 times\n", output)
@@ -559,16 +441,15 @@ def test_classes():
 
 
 def main(arguments):
-    global HALFSENT
     if arguments[:1] == ["--classes"]:
         missing, unknown = set(test_classes()) - set(arguments[1:]), set(arguments[1:]) - set(test_classes())
         print(f"not registered: {sorted(missing)}; registered, but not there: {sorted(unknown)}")
         return 1 if missing or unknown else 0
     if arguments[:1] != ["--halfsent"] or len(arguments) < 2:
         sys.exit(__doc__)
-    HALFSENT = pathlib.Path(arguments[1]).resolve()
-    if not os.access(HALFSENT, os.X_OK):
-        sys.exit(f"{HALFSENT} is no program")
+    AcceptanceTest.program = pathlib.Path(arguments[1]).resolve()
+    if not os.access(AcceptanceTest.program, os.X_OK):
+        sys.exit(f"{AcceptanceTest.program} is no program")
     unittest.main(argv=[sys.argv[0], *arguments[2:]], verbosity=2)
 
 

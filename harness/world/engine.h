@@ -162,6 +162,7 @@ class Engine {
 
   // --- handlers*.cc: one system call ---------------------------------------------------------------------------------------
   void on_notification(Process& root);
+  void handle_in_turn(Thread& thread);
   void handle(Thread& thread);
   void handle_write(Thread& thread, const SyscallRule& rule);
   void handle_send(Thread& thread, const SyscallRule& rule);

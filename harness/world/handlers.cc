@@ -49,8 +49,12 @@ void Engine::on_notification(Process& root) {
   }
   set_state(*thread, Thread::State::running);
   if (&process != turn_process_ || signals_possible_ || others_run(process)) return set_state(*thread, Thread::State::pending);
-  if (++process.calls_in_turn > max_calls_in_turn) return yield_turn(*thread);
-  handle(*thread);
+  handle_in_turn(*thread);
+}
+
+void Engine::handle_in_turn(Thread& thread) {
+  if (++thread.process->calls_in_turn > max_calls_in_turn) return yield_turn(thread);
+  handle(thread);
 }
 
 // Code that looks again and again for what another process has to do (or a timer) would look for ever: only it runs. Time goes by

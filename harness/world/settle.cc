@@ -61,7 +61,7 @@ bool Engine::handle_deferred() {
   for (auto& thread : turn_process_->threads) {
     if (thread->state != Thread::State::pending) continue;
     set_state(*thread, Thread::State::running);
-    handle(*thread);
+    handle_in_turn(*thread);
     return true;
   }
   return false;
