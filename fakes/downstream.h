@@ -31,8 +31,8 @@ struct Arrival {
   std::string key;               // empty: none
   std::string job;               // the job it is for if config.job tells, else empty
   std::string method;
-  std::string path;              // the request target as sent, with its query
-  std::string body_digest;       // xxh64 of the body, 16 hex digits
+  std::string path;                     // the request target as sent, with its query
+  std::string body_digest;              // xxh64 of the body, 16 hex digits
   std::size_t index_on_connection = 0;  // from 0: keep-alive and pipelined requests count up
 };
 

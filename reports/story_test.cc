@@ -44,7 +44,8 @@ TEST(Story, AKillAfterTheAcceptIsToldFromTheClaimToTheSecondEffect) {
      0.004 s  worker-1 (2)        starts again as incarnation 2
               ... 59.998 s pass (60 waits)
     60.002 s  ledger              the lease of worker-1 on 4187:2026-W33 runs out
-    60.010 s  worker-2            claims 4187:2026-W33 from worker-1, whose lease has run out (attempt 2, lease until 120.010 s)
+    60.010 s  worker-2            claims 4187:2026-W33 from worker-1, whose lease has run out )"
+            R"((attempt 2, lease until 120.010 s)
     60.012 s  worker-2            sends request 2 for 4187:2026-W33 without a key
 >   60.013 s  downstream          accepts request 2 from worker-2: effect 2
     60.014 s  worker-2            marks 4187:2026-W33 delivered

@@ -91,7 +91,7 @@ ExitCode run_one(const Scenario& scenario, const Plan& plan, const fs::path& out
   const Verdict verdict = judge(execution->history, plan, terms_of(scenario));
   tell_execution(*execution, verdict, plan, common);
   talk(fmt::format("history: {}\n", (out / "run.history.jsonl").string()));
-  if (exit_code(verdict) != ExitCode::held) talk(replay_line(plan) + "\n");
+  if (exit_code(verdict) != ExitCode::held) talk(replay_line(plan));
   return exit_code(verdict);
 }
 
@@ -225,7 +225,7 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
   }
   if (code == ExitCode::held) code = check_twin(scenario, options, out, common);
   talk(fmt::format("seed {}; histories: {}\n", options.seed, out.string()));
-  if (const CellResult* first = first_counterexample(*campaign)) talk(replay_line(first->plan) + "\n");
+  if (const CellResult* first = first_counterexample(*campaign)) talk(replay_line(first->plan));
   return code;
 }
 

@@ -150,14 +150,19 @@ Verdict judge(const History& history, const Plan& plan, const ContractTerms& ter
   check_deaths(history, plan, verdict);
   copy_notes(history, verdict);
 
+  const bool undecided = !verdict.inconclusive.empty();
   const Facts facts = gather_facts(history, terms);
   std::vector<std::string> open;
   for (const auto& key : judged_keys(facts, terms, verdict)) {
-    const JobFacts& job = facts.jobs.at(key);
+    JobFacts job = facts.jobs.at(key);
+    // Nobody knows what a worker that died unasked would still have done: what happened is judged, what is absent is
+    // not.
+    if (undecided) job.complete = false;
     if (!judge_job(job, terms, verdict)) open.push_back(quote_key(key));
     verdict.last_terminal = std::max(verdict.last_terminal, last_terminal(job));
   }
-  if (!open.empty()) verdict.inconclusive.push_back("not judged, because the execution was cut short: " + listed(open));
+  if (!open.empty())
+    verdict.inconclusive.push_back("not judged, because the execution did not run its course: " + listed(open));
   for (const auto& problem : facts.attribution_problems) {
     verdict.inconclusive.push_back(problem + " (say in [downstream] where a request tells its key or job)");
   }

@@ -133,8 +133,17 @@ TEST(Judge, AnExecutionCutShortJudgesWhatHappenedAndNotWhatIsAbsent) {
   ASSERT_EQ(verdict.keys.size(), 2u);
   EXPECT_EQ(verdict.keys[0].kind, VerdictKind::once);
   EXPECT_EQ(verdict.keys[1].kind, VerdictKind::duplicate);
-  EXPECT_THAT(verdict.inconclusive, testing::ElementsAre("the execution ended at 9.000 s: deadlock",
-                                                         "not judged, because the execution was cut short: open"));
+  EXPECT_THAT(verdict.inconclusive,
+              testing::ElementsAre("the execution ended at 9.000 s: deadlock",
+                                   "not judged, because the execution did not run its course: open"));
+}
+
+TEST(Judge, AWorkerThatDiesUnaskedIsNoFindingAboutWhatItLeftOpen) {
+  HistoryBuilder h;
+  h.schedules("open").by("w").ends(Ended::How::exited, 3);
+  const Verdict verdict = judge(h.finishes("all exited"), no_faults, honouring());
+  EXPECT_TRUE(verdict.keys.empty());
+  EXPECT_EQ(exit_code(verdict), ExitCode::inconclusive);
 }
 
 TEST(Judge, NotesOfTheHistoryAreCarriedOnce) {

@@ -23,7 +23,8 @@ constexpr std::size_t max_processes = 256;
 constexpr off_t max_output_bytes = 1 << 20;
 
 std::string replace_all(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
   return text;
 }
 
@@ -126,8 +127,10 @@ Process& Engine::add_process(Actor& actor, pid_t pid, pid_t world_pid, Process* 
   actor.processes.push_back(std::move(process));
   std::size_t living = 0;
   for (const auto& other : actors_)
-    living += static_cast<std::size_t>(std::count_if(other->processes.begin(), other->processes.end(), [](const auto& p) { return !p->dead; }));
-  if (living > max_processes) give_up("too many processes", actor.name + " has started more than " + std::to_string(max_processes));
+    living += static_cast<std::size_t>(
+        std::count_if(other->processes.begin(), other->processes.end(), [](const auto& p) { return !p->dead; }));
+  if (living > max_processes)
+    give_up("too many processes", actor.name + " has started more than " + std::to_string(max_processes));
   return *actor.processes.back();
 }
 
@@ -141,8 +144,8 @@ Thread& Engine::add_thread(Process& process, pid_t tid) {
   return *process.threads.back();
 }
 
-// Threads and children of `process` that we have not seen. In creation order, because they are looked for at their creator's
-// next stop, before it can create another.
+// Threads and children of `process` that we have not seen. In creation order, because they are looked for at their
+// creator's next stop, before it can create another.
 void Engine::find_new_tasks(Process& process) {
   for (const pid_t tid : list_threads(process.pid))
     if (!threads_.contains(tid)) add_thread(process, tid);
@@ -189,16 +192,16 @@ Thread* Engine::adopt_unknown(Process& listener_root, pid_t tid) {
 }
 
 void Engine::watch_listener(Process& root) {
-  root.listener->async_wait(stream_descriptor::wait_read,
-                            [this, &root, keep = root.listener](const boost::system::error_code& error) {
-                              if (error) return;
-                              on_notification(root);
-                              // Readable for ever once the last task of the filter is gone; its deaths are told by the pidfds.
-                              const Actor& actor = *root.actor;
-                              const bool anybody = std::any_of(actor.processes.begin(), actor.processes.end(),
-                                                               [&](const auto& p) { return p->listener == keep && !p->dead; });
-                              if (anybody) watch_listener(root);
-                            });
+  root.listener->async_wait(
+      stream_descriptor::wait_read, [this, &root, keep = root.listener](const boost::system::error_code& error) {
+        if (error) return;
+        on_notification(root);
+        // Readable for ever once the last task of the filter is gone; its deaths are told by the pidfds.
+        const Actor& actor = *root.actor;
+        const bool anybody = std::any_of(actor.processes.begin(), actor.processes.end(),
+                                         [&](const auto& p) { return p->listener == keep && !p->dead; });
+        if (anybody) watch_listener(root);
+      });
 }
 
 void Engine::watch_death(Process& process) {
@@ -242,7 +245,8 @@ void Engine::kill_actor(Actor& actor) {
   wait_for_deaths();
 }
 
-// Death by SIGKILL is certain and quick; its consequences (locks released, sockets closed) are complete when the pidfd says so.
+// Death by SIGKILL is certain and quick; its consequences (locks released, sockets closed) are complete when the pidfd
+// says so.
 void Engine::wait_for_deaths() {
   const auto dying = [&] {
     for (const auto& actor : actors_)

@@ -81,9 +81,12 @@ std::optional<Finished> Engine::finished() {
            std::any_of(actor->processes.begin(), actor->processes.end(), [](const auto& p) { return !p->dead; });
   });
   if (!anybody && late_.empty()) return Finished{.reason = "all exited"};
-  const bool settled = !rows_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const LedgerRow& row) { return is_terminal(row.state); });
-  const bool held = std::any_of(actors_.begin(), actors_.end(), [](const auto& actor) { return actor->held_until.has_value(); });
-  if (settled && !held && late_.empty() && clock_.now() >= last_change_ + scenario_.quiet) return Finished{.reason = "drained"};
+  const bool settled = !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
+                                                     [](const LedgerRow& row) { return is_terminal(row.state); });
+  const bool held =
+      std::any_of(actors_.begin(), actors_.end(), [](const auto& actor) { return actor->held_until.has_value(); });
+  if (settled && !held && late_.empty() && clock_.now() >= last_change_ + scenario_.quiet)
+    return Finished{.reason = "drained"};
   return std::nullopt;
 }
 

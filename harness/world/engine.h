@@ -1,9 +1,10 @@
 // The engine of one execution: it owns the world's processes, answers their system calls and moves the clock.
 //
-// Method: a thread of a worker stops in the kernel at every system call of the table. Calls without an effect are answered at once
-// (clock, randomness) or held (waits); effects are parked. When no thread of the world runs any more, the controller looks at the
-// ledger and at the downstream, records what happened, strikes with the faults that are due, and releases exactly one thing: one
-// effect, or one wait that is over. When nothing can be released, time jumps to the nearest deadline.
+// Method: a thread of a worker stops in the kernel at every system call of the table. Calls without an effect are
+// answered at once (clock, randomness) or held (waits); effects are parked. When no thread of the world runs any more,
+// the controller looks at the ledger and at the downstream, records what happened, strikes with the faults that are
+// due, and releases exactly one thing: one effect, or one wait that is over. When nothing can be released, time jumps
+// to the nearest deadline.
 //
 // Everything that decides depends on the plan, the scenario and the history so far, never on real time.
 //
@@ -73,18 +74,23 @@ class Engine {
   Result<Execution> run();
 
  private:
-  // --- engine.cc: the loop -------------------------------------------------------------------------------------------------
+  // --- engine.cc: the loop
+  // -------------------------------------------------------------------------------------------------
   Result<void> prepare();
   std::optional<Finished> finished();
   void end_world(const Finished& how);
-  void fail(Error error);               // the first error wins; the loop ends
+  void fail(Error error);                                // the first error wins; the loop ends
   void give_up(std::string reason, std::string detail);  // the run cannot be judged
 
-  // --- record.cc: the history ----------------------------------------------------------------------------------------------
+  // --- record.cc: the history
+  // ----------------------------------------------------------------------------------------------
   void record(const Actor* actor, int incarnation, int process, EventBody body);
-  void record(const Process& process, EventBody body) { record(process.actor, process.incarnation, process.index, std::move(body)); }
+  void record(const Process& process, EventBody body) {
+    record(process.actor, process.incarnation, process.index, std::move(body));
+  }
 
-  // --- actors.cc: processes come and go ------------------------------------------------------------------------------------
+  // --- actors.cc: processes come and go
+  // ------------------------------------------------------------------------------------
   void start(Actor& actor);
   void start_due_actors();
   Process& add_process(Actor& actor, pid_t pid, pid_t world_pid, Process* parent, int incarnation);
@@ -101,13 +107,14 @@ class Engine {
   void collect_output(Actor& actor);
   [[nodiscard]] bool is_alive(const Actor& actor) const { return actor.root != nullptr && !actor.root->dead; }
 
-  // --- settle.cc: until nobody runs ----------------------------------------------------------------------------------------
+  // --- settle.cc: until nobody runs
+  // ----------------------------------------------------------------------------------------
   void settle();
   [[nodiscard]] bool anybody_runs();
   [[nodiscard]] bool others_run(const Process& process) const;
   void look_at_sleepers(bool first_look);
   [[nodiscard]] bool look_at(Thread& thread, bool first_look);  // true: the table of threads may have changed
-  bool handle_deferred();  // false: there is nothing
+  bool handle_deferred();                                       // false: there is nothing
   void check_signals();
   void check_signals(Process& process);
   void wait_for_doomed();
@@ -116,7 +123,8 @@ class Engine {
   void set_state(Thread& thread, Thread::State state);
   void drain_downstream();
 
-  // --- observe.cc: what the last step did ----------------------------------------------------------------------------------
+  // --- observe.cc: what the last step did
+  // ----------------------------------------------------------------------------------
   void observe();
   void observe_deaths();
   void observe_end_of(Process& process);
@@ -130,37 +138,40 @@ class Engine {
   void answer_due_requests();
   [[nodiscard]] bool holds_ledger_lock(const Process& process);
 
-  // --- schedule.cc: who goes next ------------------------------------------------------------------------------------------
-  bool release_next();                  // false: nobody can run
+  // --- schedule.cc: who goes next
+  // ------------------------------------------------------------------------------------------
+  bool release_next();  // false: nobody can run
   bool release_one_of(Actor& actor);
-  bool release(Thread& thread);         // false: it cannot go on yet
+  bool release(Thread& thread);  // false: it cannot go on yet
   [[nodiscard]] bool is_ready(Thread& thread);
   [[nodiscard]] bool any_descriptor_ready(const Thread& thread) const;
   [[nodiscard]] bool child_has_ended(const Thread& thread) const;
   [[nodiscard]] bool posix_lock_is_free(const Thread& thread) const;
   [[nodiscard]] bool take_lock_for(const Thread& thread) const;
   void release_holds();
-  bool advance_time();                  // false: there is no deadline
+  bool advance_time();  // false: there is no deadline
   [[nodiscard]] std::optional<Nanoseconds> nearest_deadline() const;
   void release_effect(Thread& thread);
   void write_to_pipe(Thread& thread);
   void widen(int socket) const;
   void end_wait(Thread& thread);
   void time_out(Thread& thread);
-  bool fire_timers();                   // false: none was due
+  bool fire_timers();  // false: none was due
   void send_signal(const Process& process, const VirtualTimer& timer);
   [[nodiscard]] std::string wait_graph() const;
   [[nodiscard]] std::string lock_holders(const Thread& thread) const;
   [[nodiscard]] std::string pipe_holders(const Thread& thread) const;
 
-  // --- strike.cc: faults ---------------------------------------------------------------------------------------------------
+  // --- strike.cc: faults
+  // ---------------------------------------------------------------------------------------------------
   void strike(Seq seq);
   void strike(const ResolvedFault& fault, Seq seq);
   void apply_standing_faults();
   void apply_to_actor(const Fault& fault, Actor& actor, const std::vector<Process*>& victims);
   [[nodiscard]] std::vector<Process*> victims_of(const Fault& fault, Actor& actor, Seq seq) const;
 
-  // --- handlers*.cc: one system call ---------------------------------------------------------------------------------------
+  // --- handlers*.cc: one system call
+  // ---------------------------------------------------------------------------------------
   void on_notification(Process& root);
   void handle_in_turn(Thread& thread);
   void handle(Thread& thread);
@@ -180,6 +191,7 @@ class Engine {
   void handle_wait_child(Thread& thread);
   void handle_wait_signal(Thread& thread);
   void handle_timer(Thread& thread);
+  void handle_posix_timer(Thread& thread);
   void handle_random(Thread& thread);
   void handle_fork(Thread& thread);
   void handle_image(Thread& thread);
@@ -189,8 +201,8 @@ class Engine {
   void yield_turn(Thread& thread);
   void park(Thread& thread, Effect effect);
   void hold(Thread& thread, Wait wait);
-  void go_on(Thread& thread);                                        // the kernel runs the call
-  void reply(Thread& thread, std::int64_t value, int error = 0);     // we have
+  void go_on(Thread& thread);                                     // the kernel runs the call
+  void reply(Thread& thread, std::int64_t value, int error = 0);  // we have
   [[nodiscard]] bool announced(Thread& thread, const std::string& path);
   [[nodiscard]] std::string world_path(Thread& thread, int folder_fd, const std::string& path) const;
   [[nodiscard]] std::string watched_name(const std::string& absolute) const;  // empty: not of the world
@@ -204,7 +216,7 @@ class Engine {
     Actor* actor = nullptr;
     int incarnation = 0;
     int process_index = 0;
-    int fd = -1;  // the worker's
+    int fd = -1;              // the worker's
     Seq first_send = no_seq;  // of the request that is being sent
   };
   // What a request is for, and whose.
@@ -234,13 +246,13 @@ class Engine {
   std::vector<std::unique_ptr<Actor>> actors_;
   std::map<pid_t, Thread*> threads_;
   int running_ = 0;
-  std::size_t turn_ = 0;            // index of the actor that is asked first
-  Actor* last_actor_ = nullptr;     // whose step it was
+  std::size_t turn_ = 0;         // index of the actor that is asked first
+  Actor* last_actor_ = nullptr;  // whose step it was
   int last_incarnation_ = 0;
   int last_process_ = 0;
-  Process* turn_process_ = nullptr; // whose calls are answered as they come
+  Process* turn_process_ = nullptr;  // whose calls are answered as they come
   bool signals_possible_ = false;
-  std::vector<Process*> deaths_;    // not recorded yet
+  std::vector<Process*> deaths_;  // not recorded yet
 
   std::unique_ptr<LedgerProbe> probe_;
   bool ledger_dirty_ = true;  // an effect that may show in the ledger went through since the last look
@@ -256,8 +268,9 @@ class Engine {
   std::vector<BadInput> bad_input_;
   std::map<std::uint16_t, Connection> connections_;
   std::map<RequestId, Request> requests_;
-  std::map<std::string, int> attempts_;            // requests seen per key
-  std::map<std::string, std::string> last_sender_; // per key: actor/incarnation of its last request, cleared by a claim
+  std::map<std::string, int> attempts_;  // requests seen per key
+  std::map<std::string, std::string>
+      last_sender_;  // per key: actor/incarnation of its last request, cleared by a claim
   std::vector<LateAnswer> late_;
 
   // A downstream fault that struck at the request being served.

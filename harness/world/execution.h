@@ -32,7 +32,7 @@ struct ExecutionOptions {
   bool probe = true;  // off: the ledger is not looked at (to prove that looking does not disturb)
   // CPU time that a thread may use between two system calls that matter; more is the end of the run ("spins").
   std::chrono::milliseconds cpu_limit = std::chrono::seconds{10};
-  int cpu = -1;       // the harness and its world share one CPU; -1: the first that we may use
+  int cpu = -1;  // the harness and its world share one CPU; -1: the first that we may use
 };
 
 // Runs executions of one scenario, one after another, in a sandbox that it keeps. Must be created and used on the main
@@ -43,9 +43,9 @@ class Runner {
   static Result<std::unique_ptr<Runner>> create(Scenario scenario, ExecutionOptions options = {});
   virtual ~Runner() = default;
 
-  // Runs the plan. Names are resolved in the histories of the plan's parents, which are run first (and kept: a sweep runs the
-  // clean parent once). A fault that is never reached is not in the history; the verdict says so.
-  // Errors: divergence from a parent (ExitCode::diverged), environment faults.
+  // Runs the plan. Names are resolved in the histories of the plan's parents, which are run first (and kept: a sweep
+  // runs the clean parent once). A fault that is never reached is not in the history; the verdict says so. Errors:
+  // divergence from a parent (ExitCode::diverged), environment faults.
   virtual Result<Execution> run(const Plan& plan) = 0;
 
   // The world's folder as it was left by the last execution, until the next one (the harness's path).

@@ -48,7 +48,8 @@ void Engine::on_notification(Process& root) {
     find_new_tasks(process);
   }
   set_state(*thread, Thread::State::running);
-  if (&process != turn_process_ || signals_possible_ || others_run(process)) return set_state(*thread, Thread::State::pending);
+  if (&process != turn_process_ || signals_possible_ || others_run(process))
+    return set_state(*thread, Thread::State::pending);
   handle_in_turn(*thread);
 }
 
@@ -57,14 +58,15 @@ void Engine::handle_in_turn(Thread& thread) {
   handle(thread);
 }
 
-// Code that looks again and again for what another process has to do (or a timer) would look for ever: only it runs. Time goes by
-// faster the longer this lasts.
+// Code that looks again and again for what another process has to do (or a timer) would look for ever: only it runs.
+// Time goes by faster the longer this lasts.
 void Engine::yield_turn(Thread& thread) {
   constexpr int most_doublings = 13;  // of 100 us: 0.8 s
   Process& process = *thread.process;
   set_state(thread, Thread::State::pending);
   Nanoseconds cost = VirtualClock::step_cost * (1 << std::min(process.spins++, most_doublings));
-  if (const std::optional<Nanoseconds> nearest = nearest_deadline()) cost = std::min(cost, std::max(*nearest - clock_.now(), VirtualClock::step_cost));
+  if (const std::optional<Nanoseconds> nearest = nearest_deadline())
+    cost = std::min(cost, std::max(*nearest - clock_.now(), VirtualClock::step_cost));
   clock_.advance(cost);
   process.yields = true;
   turn_process_ = nullptr;
@@ -99,31 +101,57 @@ void Engine::handle(Thread& thread) {
   const SyscallRule* rule = find_rule(thread.notification.data.nr);
   if (rule == nullptr) return go_on(thread);
   switch (rule->treatment) {
-    case Treatment::write: return handle_write(thread, *rule);
-    case Treatment::send: return handle_send(thread, *rule);
-    case Treatment::connect: return handle_connect(thread);
-    case Treatment::file_sync: return handle_file_sync(thread, *rule);
-    case Treatment::path_effect: return handle_path_effect(thread, *rule);
-    case Treatment::open: return handle_open(thread, *rule);
-    case Treatment::look_up: return handle_look_up(thread, *rule);
-    case Treatment::lock: return handle_lock(thread, *rule);
-    case Treatment::clock: return handle_clock(thread);
-    case Treatment::sleep: return handle_sleep(thread);
-    case Treatment::wait_fds: return handle_wait_fds(thread);
-    case Treatment::read: return handle_read(thread, *rule);
-    case Treatment::futex: return handle_futex(thread);
-    case Treatment::wait_child: return handle_wait_child(thread);
-    case Treatment::wait_signal: return handle_wait_signal(thread);
-    case Treatment::timer: return handle_timer(thread);
-    case Treatment::random: return handle_random(thread);
-    case Treatment::fork: return handle_fork(thread);
-    case Treatment::thread_exit: return handle_thread_exit(thread);
-    case Treatment::process_exit: return handle_process_exit(thread);
-    case Treatment::image: return handle_image(thread);
-    case Treatment::signal: signals_possible_ = true; return go_on(thread);
-    case Treatment::set_clock: return reply(thread, 0, EPERM);
-    case Treatment::refuse: return reply(thread, 0, ENOSYS);
-    case Treatment::unsupported: return handle_unsupported(thread, *rule);
+    case Treatment::write:
+      return handle_write(thread, *rule);
+    case Treatment::send:
+      return handle_send(thread, *rule);
+    case Treatment::connect:
+      return handle_connect(thread);
+    case Treatment::file_sync:
+      return handle_file_sync(thread, *rule);
+    case Treatment::path_effect:
+      return handle_path_effect(thread, *rule);
+    case Treatment::open:
+      return handle_open(thread, *rule);
+    case Treatment::look_up:
+      return handle_look_up(thread, *rule);
+    case Treatment::lock:
+      return handle_lock(thread, *rule);
+    case Treatment::clock:
+      return handle_clock(thread);
+    case Treatment::sleep:
+      return handle_sleep(thread);
+    case Treatment::wait_fds:
+      return handle_wait_fds(thread);
+    case Treatment::read:
+      return handle_read(thread, *rule);
+    case Treatment::futex:
+      return handle_futex(thread);
+    case Treatment::wait_child:
+      return handle_wait_child(thread);
+    case Treatment::wait_signal:
+      return handle_wait_signal(thread);
+    case Treatment::timer:
+      return handle_timer(thread);
+    case Treatment::random:
+      return handle_random(thread);
+    case Treatment::fork:
+      return handle_fork(thread);
+    case Treatment::thread_exit:
+      return handle_thread_exit(thread);
+    case Treatment::process_exit:
+      return handle_process_exit(thread);
+    case Treatment::image:
+      return handle_image(thread);
+    case Treatment::signal:
+      signals_possible_ = true;
+      return go_on(thread);
+    case Treatment::set_clock:
+      return reply(thread, 0, EPERM);
+    case Treatment::refuse:
+      return reply(thread, 0, ENOSYS);
+    case Treatment::unsupported:
+      return handle_unsupported(thread, *rule);
   }
 }
 
@@ -132,7 +160,8 @@ void Engine::handle_unsupported(Thread& thread, const SyscallRule& rule) {
   const bool fourth = rule.number == SYS_semtimedop || rule.name == "futex_waitv";
   if (thread.notification.data.args[fourth ? 3 : 4] == 0) return go_on(thread);
   set_state(thread, Thread::State::pending);
-  give_up("unsupported wait " + std::string(rule.name), thread.process->actor->name + " called it; its time-out is not under control");
+  give_up("unsupported wait " + std::string(rule.name),
+          thread.process->actor->name + " called it; its time-out is not under control");
 }
 
 void Engine::handle_clock(Thread& thread) {
@@ -170,8 +199,8 @@ void Engine::handle_random(Thread& thread) {
   const auto& call = thread.notification.data;
   Process& process = *thread.process;
   const std::size_t wanted = std::min<std::size_t>(call.args[1], 1 << 20);
-  const std::string bytes =
-      random_bytes({setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, wanted);
+  const std::string bytes = random_bytes(
+      {setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, wanted);
   if (!write_remote(thread.tid, call.args[0], bytes.data(), bytes.size())) return reply(thread, 0, EFAULT);
   reply(thread, static_cast<std::int64_t>(bytes.size()));
 }
@@ -191,7 +220,8 @@ void Engine::handle_image(Thread& thread) {
   constexpr std::uint64_t arch_set_fs = 0x1002;
   Process& process = *thread.process;
   if (thread.notification.data.args[0] != arch_set_fs) return go_on(thread);
-  const std::string bytes = random_bytes({setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, 16);
+  const std::string bytes =
+      random_bytes({setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, 16);
   std::array<std::byte, 16> at_random;
   std::memcpy(at_random.data(), bytes.data(), at_random.size());
   if (const std::string problem = prepare_image(process.pid, at_random); !problem.empty()) {
@@ -214,8 +244,8 @@ void Engine::handle_thread_exit(Thread& thread) {
   Process& process = *thread.process;
   process.exit_code = static_cast<int>(thread.notification.data.args[0] & 0xff);  // if it is the last
   go_on(thread);
-  // The last thread's exit is the process's, which its pidfd tells. Others leave at once, and wake those that join them; the
-  // first thread stays as a zombie.
+  // The last thread's exit is the process's, which its pidfd tells. Others leave at once, and wake those that join
+  // them; the first thread stays as a zombie.
   if (process.threads.size() == 1) return;
   const auto leaves = [&] {
     const std::optional<ProcStat> stat = read_stat(process.pid, thread.tid);
@@ -232,7 +262,8 @@ void Engine::handle_process_exit(Thread& thread) {
 }
 
 VirtualTimer& Engine::timer_of(Process& process, int id) {
-  const auto found = std::find_if(process.timers.begin(), process.timers.end(), [&](const VirtualTimer& t) { return t.id == id; });
+  const auto found =
+      std::find_if(process.timers.begin(), process.timers.end(), [&](const VirtualTimer& t) { return t.id == id; });
   if (found != process.timers.end()) return *found;
   process.timers.push_back({.id = id});
   return process.timers.back();

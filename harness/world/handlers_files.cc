@@ -38,16 +38,20 @@ std::uint64_t bytes_of(pid_t tid, const seccomp_data& call) {
   switch (call.nr) {
     case SYS_write:
     case SYS_pwrite64:
-    case SYS_sendto: return call.args[2];
-    case SYS_sendfile: return call.args[3];
+    case SYS_sendto:
+      return call.args[2];
+    case SYS_sendfile:
+      return call.args[3];
     case SYS_writev:
     case SYS_pwritev:
-    case SYS_pwritev2: return sum_of_iovecs(tid, call.args[1], call.args[2]);
+    case SYS_pwritev2:
+      return sum_of_iovecs(tid, call.args[1], call.args[2]);
     case SYS_sendmsg: {
       const auto message = read_remote_value<msghdr>(tid, call.args[1]);
       return message ? sum_of_iovecs(tid, reinterpret_cast<std::uint64_t>(message->msg_iov), message->msg_iovlen) : 0;
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -98,7 +102,8 @@ std::string Engine::world_path(Thread& thread, int folder_fd, const std::string&
   std::filesystem::path full = path;
   if (!path.starts_with('/'))
     full = std::filesystem::path(folder_fd == AT_FDCWD ? working_directory(thread.process->pid)
-                                                       : descriptor_target(thread.process->pid, folder_fd)) / path;
+                                                       : descriptor_target(thread.process->pid, folder_fd)) /
+           path;
   return full.lexically_normal().string();
 }
 
@@ -110,7 +115,8 @@ void Engine::handle_write(Thread& thread, const SyscallRule& rule) {
   Effect effect{.stop = {.call = std::string(rule.name), .object = {}, .bytes = bytes_of(thread.tid, call)}, .fd = fd};
   if (target.starts_with("pipe:")) {
     effect.stop.object = "pipe";
-    thread.wait = Wait{.kind = Wait::Kind::descriptors, .fds = {{.fd = fd, .events = POLLOUT, .revents = 0}}, .object = "pipe"};
+    thread.wait =
+        Wait{.kind = Wait::Kind::descriptors, .fds = {{.fd = fd, .events = POLLOUT, .revents = 0}}, .object = "pipe"};
     return park(thread, std::move(effect));
   }
   effect.stop.object = watched_name(target);
@@ -137,7 +143,8 @@ void Engine::handle_send(Thread& thread, const SyscallRule& rule) {
   if (!socket || ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return go_on(thread);
   const Endpoint local = endpoint(address);
   if (local.family == AF_NETLINK) return go_on(thread);
-  Effect effect{.stop = {.call = std::string(rule.name), .object = "socket", .bytes = bytes_of(thread.tid, call)}, .fd = fd};
+  Effect effect{.stop = {.call = std::string(rule.name), .object = "socket", .bytes = bytes_of(thread.tid, call)},
+                .fd = fd};
   size = sizeof address;
   if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0) {
     const Endpoint peer = endpoint(address);
@@ -157,7 +164,9 @@ void Engine::handle_connect(Thread& thread) {
   if (!read_remote(thread.tid, call.args[1], &address, size)) return go_on(thread);
   const Endpoint peer = endpoint(address);
   if (peer.family != AF_INET && peer.family != AF_INET6) return go_on(thread);
-  Effect effect{.stop = {.call = "connect", .object = "port " + std::to_string(peer.port)}, .is_connect = true, .fd = static_cast<int>(call.args[0])};
+  Effect effect{.stop = {.call = "connect", .object = "port " + std::to_string(peer.port)},
+                .is_connect = true,
+                .fd = static_cast<int>(call.args[0])};
   if (peer.address == INADDR_LOOPBACK && peer.port == scenario_.downstream.port) {
     effect.stop.object = "downstream";
     effect.to_downstream = true;
@@ -167,7 +176,9 @@ void Engine::handle_connect(Thread& thread) {
 
 void Engine::handle_file_sync(Thread& thread, const SyscallRule& rule) {
   const int fd = static_cast<int>(thread.notification.data.args[0]);
-  Effect effect{.stop = {.call = std::string(rule.name), .object = watched_name(descriptor_target(thread.process->pid, fd))}, .fd = fd};
+  Effect effect{
+      .stop = {.call = std::string(rule.name), .object = watched_name(descriptor_target(thread.process->pid, fd))},
+      .fd = fd};
   if (effect.stop.object.empty() || ends_with_shm(effect.stop.object)) return go_on(thread);
   if (rule.number == SYS_ftruncate) effect.stop.detail = "to " + std::to_string(thread.notification.data.args[1]);
   park(thread, std::move(effect));
@@ -175,11 +186,13 @@ void Engine::handle_file_sync(Thread& thread, const SyscallRule& rule) {
 
 void Engine::handle_path_effect(Thread& thread, const SyscallRule& rule) {
   const auto& call = thread.notification.data;
-  const bool at = rule.number == SYS_unlinkat || rule.number == SYS_renameat || rule.number == SYS_renameat2 || rule.number == SYS_linkat;
+  const bool at = rule.number == SYS_unlinkat || rule.number == SYS_renameat || rule.number == SYS_renameat2 ||
+                  rule.number == SYS_linkat;
   const auto path = read_remote_string(thread.tid, call.args[at ? 1 : 0]);
   if (!path) return go_on(thread);
-  Effect effect{.stop = {.call = std::string(rule.name),
-                         .object = watched_name(world_path(thread, at ? static_cast<int>(call.args[0]) : AT_FDCWD, *path))}};
+  Effect effect{
+      .stop = {.call = std::string(rule.name),
+               .object = watched_name(world_path(thread, at ? static_cast<int>(call.args[0]) : AT_FDCWD, *path))}};
   if (effect.stop.object.empty() || ends_with_shm(effect.stop.object)) return go_on(thread);
   park(thread, std::move(effect));
 }
@@ -200,7 +213,8 @@ void Engine::handle_look_up(Thread& thread, const SyscallRule& rule) {
   const std::uint64_t address = call.args[plain ? 0 : 1];
   // Most look-ups are no announcement; do not read their whole path.
   char start[reserved_path.size()];
-  if (!read_remote(thread.tid, address, start, sizeof start) || std::string_view(start, sizeof start) != reserved_path) return go_on(thread);
+  if (!read_remote(thread.tid, address, start, sizeof start) || std::string_view(start, sizeof start) != reserved_path)
+    return go_on(thread);
   const auto path = read_remote_string(thread.tid, address, 65536);
   if (!path || !announced(thread, *path)) go_on(thread);
 }
@@ -217,7 +231,8 @@ void Engine::handle_open(Thread& thread, const SyscallRule& rule) {
   if (rule.number == SYS_openat2) flags = read_remote_value<std::uint64_t>(thread.tid, call.args[2]).value_or(0);
   const bool uuid = *path == "/proc/sys/kernel/random/uuid";
   if (uuid || *path == "/dev/urandom" || *path == "/dev/random") {
-    std::string bytes = random_bytes({setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, 65536);
+    std::string bytes = random_bytes(
+        {setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, 65536);
     if (uuid) {
       std::string text;
       for (std::size_t i = 0; i < 16; ++i) {
@@ -230,7 +245,8 @@ void Engine::handle_open(Thread& thread, const SyscallRule& rule) {
     (void)!::write(file.get(), bytes.data(), bytes.size());
     ::lseek(file.get(), 0, SEEK_SET);
     set_state(thread, Thread::State::running);
-    if (!answer_with_descriptor(process.listener->native_handle(), thread.notification.id, file.get(), (flags & O_CLOEXEC) != 0))
+    if (!answer_with_descriptor(process.listener->native_handle(), thread.notification.id, file.get(),
+                                (flags & O_CLOEXEC) != 0))
       reply(thread, 0, EMFILE);
     return;
   }
@@ -260,15 +276,21 @@ void Engine::handle_lock(Thread& thread, const SyscallRule& rule) {
   if (rule.number == SYS_flock) {
     const int what = command & ~LOCK_NB;
     effect.stop.detail = what == LOCK_UN ? "unlock" : what == LOCK_SH ? "lock shared" : "lock exclusive";
-    if (what != LOCK_UN && (command & LOCK_NB) == 0) wait = Wait{.kind = Wait::Kind::description_lock, .object = effect.stop.object};
+    if (what != LOCK_UN && (command & LOCK_NB) == 0)
+      wait = Wait{.kind = Wait::Kind::description_lock, .object = effect.stop.object};
   } else {
-    if (command != F_SETLK && command != F_SETLKW && command != F_OFD_SETLK && command != F_OFD_SETLKW) return go_on(thread);
+    if (command != F_SETLK && command != F_SETLKW && command != F_OFD_SETLK && command != F_OFD_SETLKW)
+      return go_on(thread);
     const auto lock = read_remote_value<struct flock>(thread.tid, call.args[2]);
     if (!lock) return go_on(thread);
-    effect.stop.detail = std::string(lock->l_type == F_UNLCK ? "unlock " : lock->l_type == F_RDLCK ? "lock shared " : "lock exclusive ") +
+    effect.stop.detail = std::string(lock->l_type == F_UNLCK   ? "unlock "
+                                     : lock->l_type == F_RDLCK ? "lock shared "
+                                                               : "lock exclusive ") +
                          std::to_string(lock->l_start) + "+" + std::to_string(lock->l_len);
-    if (command == F_SETLKW && lock->l_type != F_UNLCK) wait = Wait{.kind = Wait::Kind::posix_lock, .object = effect.stop.object};
-    if (command == F_OFD_SETLKW && lock->l_type != F_UNLCK) wait = Wait{.kind = Wait::Kind::description_lock, .object = effect.stop.object};
+    if (command == F_SETLKW && lock->l_type != F_UNLCK)
+      wait = Wait{.kind = Wait::Kind::posix_lock, .object = effect.stop.object};
+    if (command == F_OFD_SETLKW && lock->l_type != F_UNLCK)
+      wait = Wait{.kind = Wait::Kind::description_lock, .object = effect.stop.object};
   }
   if (of_ledger) {
     thread.wait = std::move(wait);

@@ -26,6 +26,11 @@ Nanoseconds left(const VirtualTimer& timer, Nanoseconds now) {
   return timer.deadline.count() < 0 ? Nanoseconds{0} : std::max(timer.deadline - now, Nanoseconds{1000});
 }
 
+void arm(VirtualTimer& timer, Nanoseconds now, Nanoseconds value, Nanoseconds interval) {
+  timer.deadline = value.count() == 0 ? Nanoseconds{-1} : after(now, value);
+  timer.interval = interval;
+}
+
 }  // namespace
 
 void Engine::handle_timer(Thread& thread) {
@@ -33,16 +38,12 @@ void Engine::handle_timer(Thread& thread) {
   Process& process = *thread.process;
   const pid_t tid = thread.tid;
   const Nanoseconds now = clock_.now();
-  const auto arm = [&](VirtualTimer& timer, Nanoseconds value, Nanoseconds interval) {
-    timer.deadline = value.count() == 0 ? Nanoseconds{-1} : after(now, value);
-    timer.interval = interval;
-  };
   switch (call.nr) {
     case SYS_alarm: {
       VirtualTimer& timer = timer_of(process, real_timer);
       const Nanoseconds before = left(timer, now);
       timer.signal = SIGALRM;
-      arm(timer, std::chrono::seconds{static_cast<unsigned>(call.args[0])}, Nanoseconds{0});
+      arm(timer, now, std::chrono::seconds{static_cast<unsigned>(call.args[0])}, Nanoseconds{0});
       return reply(thread, std::chrono::ceil<std::chrono::seconds>(before).count());
     }
     case SYS_setitimer:
@@ -56,7 +57,7 @@ void Engine::handle_timer(Thread& thread) {
         const auto value = read_timeval(tid, call.args[1] + sizeof(timeval));
         if (!interval || !value) return reply(thread, 0, EINVAL);
         timer.signal = SIGALRM;
-        arm(timer, *value, *interval);
+        arm(timer, now, *value, *interval);
       }
       if (old_address != 0 && !write_remote(tid, old_address, &before, sizeof before)) return reply(thread, 0, EFAULT);
       return reply(thread, 0);
@@ -78,10 +79,20 @@ void Engine::handle_timer(Thread& thread) {
       process.timers.push_back(timer);
       return reply(thread, 0);
     }
-    default: break;
+    default:
+      return handle_posix_timer(thread);
   }
+}
+
+// timer_settime, timer_gettime, timer_getoverrun, timer_delete: of a timer that timer_create made.
+void Engine::handle_posix_timer(Thread& thread) {
+  const auto& call = thread.notification.data;
+  Process& process = *thread.process;
+  const pid_t tid = thread.tid;
+  const Nanoseconds now = clock_.now();
   const int id = static_cast<int>(call.args[0]);
-  const auto found = std::find_if(process.timers.begin(), process.timers.end(), [&](const VirtualTimer& t) { return t.id == id; });
+  const auto found =
+      std::find_if(process.timers.begin(), process.timers.end(), [&](const VirtualTimer& t) { return t.id == id; });
   if (id < 0 || found == process.timers.end()) return reply(thread, 0, EINVAL);
   VirtualTimer& timer = *found;
   if (call.nr == SYS_timer_delete) {
@@ -95,11 +106,12 @@ void Engine::handle_timer(Thread& thread) {
     const auto interval = read_timespec(tid, call.args[2]);
     const auto value = read_timespec(tid, call.args[2] + sizeof(timespec));
     if (!interval || !value) return reply(thread, 0, EINVAL);
-    arm(timer, *value, *interval);
+    arm(timer, now, *value, *interval);
     // Absolute times are taken as of the monotonic clock when they lie near it, else of the wall clock.
     if (value->count() != 0 && (call.args[1] & TIMER_ABSTIME) != 0) {
       const bool monotonic = *value < clock_.start_since_epoch() / 2;
-      timer.deadline = std::max(now, deadline_on(monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, *value, clock_, process.actor->skew));
+      timer.deadline =
+          std::max(now, deadline_on(monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, *value, clock_, process.actor->skew));
     }
   }
   if (old_address != 0 && !write_remote(tid, old_address, &before, sizeof before)) return reply(thread, 0, EFAULT);

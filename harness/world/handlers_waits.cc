@@ -152,7 +152,9 @@ void Engine::handle_futex(Thread& thread) {
     std::uint64_t woken = 0;
     for (auto& [tid, other] : threads_) {
       if (woken == most) break;
-      if (other->state != Thread::State::held || other->wait->kind != Wait::Kind::futex || other->wait->woken || other->wait->address != at) continue;
+      if (other->state != Thread::State::held || other->wait->kind != Wait::Kind::futex || other->wait->woken ||
+          other->wait->address != at)
+        continue;
       if ((is_private || other->wait->is_private) && other->process != thread.process) continue;
       other->wait->woken = true;
       ++woken;
@@ -170,13 +172,15 @@ void Engine::handle_futex(Thread& thread) {
         const auto time = read_timespec(thread.tid, call.args[3]);
         if (!time) return go_on(thread);
         const clockid_t clock = (call.args[1] & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-        wait.deadline = operation == FUTEX_WAIT ? after(clock_.now(), *time) : deadline_on(clock, *time, clock_, thread.process->actor->skew);
+        wait.deadline = operation == FUTEX_WAIT ? after(clock_.now(), *time)
+                                                : deadline_on(clock, *time, clock_, thread.process->actor->skew);
         if (wait.deadline <= clock_.now()) return reply(thread, 0, ETIMEDOUT);
       }
       return hold(thread, std::move(wait));
     }
     case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET: return reply(thread, static_cast<std::int64_t>(wake(address, call.args[2] & 0x7fffffff)));
+    case FUTEX_WAKE_BITSET:
+      return reply(thread, static_cast<std::int64_t>(wake(address, call.args[2] & 0x7fffffff)));
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
     case FUTEX_WAKE_OP:
@@ -187,9 +191,11 @@ void Engine::handle_futex(Thread& thread) {
     case FUTEX_LOCK_PI:
     case FUTEX_LOCK_PI2:
     case FUTEX_WAIT_REQUEUE_PI:
-      if (call.args[3] != 0) return give_up("unsupported wait futex_lock_pi", thread.process->actor->name + " called it with a time-out");
+      if (call.args[3] != 0)
+        return give_up("unsupported wait futex_lock_pi", thread.process->actor->name + " called it with a time-out");
       return go_on(thread);
-    default: return go_on(thread);
+    default:
+      return go_on(thread);
   }
 }
 

@@ -71,7 +71,8 @@ db.close()
 constexpr const char* oracle = R"(
 import subprocess, sys
 how, when = sys.argv[1:]
-other = subprocess.Popen(['python3', '-B', 'survivor.py', 'told'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+PIPE = subprocess.PIPE
+other = subprocess.Popen(['python3', '-B', 'survivor.py', 'told'], stdin=PIPE, stdout=PIPE, text=True)
 print(other.stdout.readline(), end='', flush=True)
 died = subprocess.run(['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=fdatasync', '-e',
                        'inject=fdatasync:signal=KILL:when=' + when, 'python3', '-B', 'worker.py', '0'])

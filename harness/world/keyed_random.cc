@@ -9,7 +9,8 @@ namespace halfsent {
 
 std::string random_bytes(const RandomKey& key, std::size_t bytes) {
   std::string name(key.actor);
-  for (const std::uint64_t part : {key.seed, static_cast<std::uint64_t>(key.incarnation), static_cast<std::uint64_t>(key.process), key.call})
+  for (const std::uint64_t part :
+       {key.seed, static_cast<std::uint64_t>(key.incarnation), static_cast<std::uint64_t>(key.process), key.call})
     name += ':' + std::to_string(part);
   std::mt19937_64 generator(XXH64(name.data(), name.size(), 0));
   std::string out(bytes, '\0');

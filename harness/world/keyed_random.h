@@ -1,5 +1,5 @@
-// Randomness of the world: a stream is a function of (seed, actor, incarnation, process, call number), so that what one worker draws never
-// changes what another one gets. Not for secrets.
+// Randomness of the world: a stream is a function of (seed, actor, incarnation, process, call number), so that what one
+// worker draws never changes what another one gets. Not for secrets.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Makes sure that everything sent over the world's loopback has arrived.
 //
-// Packets on loopback are delivered by a softirq of the CPU that sent them, in order. The world and the harness share one CPU, so
-// a datagram of ours that has arrived proves that every packet before it has.
-// Threads: one, pinned to the world's CPU.
+// Packets on loopback are delivered by a softirq of the CPU that sent them, in order. The world and the harness share
+// one CPU, so a datagram of ours that has arrived proves that every packet before it has. Threads: one, pinned to the
+// world's CPU.
 #pragma once
 
 #include "harness/core/error.h"

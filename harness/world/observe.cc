@@ -71,9 +71,15 @@ void Engine::observe_end_of(Process& process) {
   }
   actor.held_until.reset();
   switch (actor.restart) {
-    case Actor::Restart::after: actor.restart_at = clock_.now() + actor.restart_delay; break;
-    case Actor::Restart::never: actor.finished = true; break;
-    case Actor::Restart::while_peer_lives: actor.restart_when_alone = true; break;
+    case Actor::Restart::after:
+      actor.restart_at = clock_.now() + actor.restart_delay;
+      break;
+    case Actor::Restart::never:
+      actor.finished = true;
+      break;
+    case Actor::Restart::while_peer_lives:
+      actor.restart_when_alone = true;
+      break;
   }
 }
 
@@ -141,7 +147,8 @@ bool Engine::holds_ledger_lock(const Process& process) {
   }
   for (const FileLock& lock : list_locks()) {
     const auto file = files.find(lock.inode);
-    if (!lock.posix || file == files.end() || !probe_->is_transaction_lock(file->second, lock.start, lock.length)) continue;
+    if (!lock.posix || file == files.end() || !probe_->is_transaction_lock(file->second, lock.start, lock.length))
+      continue;
     for (const auto& other : process.actor->processes)
       if (!other->dead && other->pid == lock.process) return true;
   }
@@ -155,7 +162,8 @@ void Engine::observe_stops() {
   for (auto& actor : actors_)
     for (auto& process : actor->processes)
       for (auto& thread : process->threads)
-        if (!thread->recorded && (thread->state == Thread::State::parked || thread->state == Thread::State::held)) fresh.push_back(thread->tid);
+        if (!thread->recorded && (thread->state == Thread::State::parked || thread->state == Thread::State::held))
+          fresh.push_back(thread->tid);
   for (const pid_t tid : fresh) {
     Thread* thread = find_thread(tid);
     if (thread == nullptr || error_) continue;
@@ -168,7 +176,9 @@ void Engine::observe_stops() {
     } else if (thread->wait && thread->wait->kind != Wait::Kind::futex) {
       // Which of its threads waits for which other one is the business of a program, and the kernel's order.
       const SyscallRule* rule = find_rule(thread->notification.data.nr);
-      record(*thread->process, Waiting{.call = std::string(rule->name), .object = thread->wait->object, .deadline = thread->wait->deadline});
+      record(
+          *thread->process,
+          Waiting{.call = std::string(rule->name), .object = thread->wait->object, .deadline = thread->wait->deadline});
     }
   }
 }

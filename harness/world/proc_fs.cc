@@ -40,13 +40,16 @@ std::string_view field(std::string_view text, std::string_view name) {
   while (at < text.size()) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') return line.substr(name.size() + 1);
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':')
+      return line.substr(name.size() + 1);
     at = end + 1;
   }
   return {};
 }
 
-std::uint64_t number(std::string_view text, int base) { return std::strtoull(std::string(text).c_str(), nullptr, base); }
+std::uint64_t number(std::string_view text, int base) {
+  return std::strtoull(std::string(text).c_str(), nullptr, base);
+}
 
 // The last of a list of numbers, one for each nested PID namespace.
 pid_t innermost(std::string_view list) {
@@ -79,8 +82,9 @@ std::optional<ProcStat> read_stat(pid_t process, pid_t tid) {
   ProcStat stat;
   std::uint64_t user = 0;
   std::uint64_t system = 0;
-  const int got = std::sscanf(text.c_str() + end_of_name + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
-                              &stat.state, &user, &system);
+  const int got =
+      std::sscanf(text.c_str() + end_of_name + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+                  &stat.state, &user, &system);
   if (got != 3) return std::nullopt;
   stat.cpu_ticks = user + system;
   return stat;
@@ -129,9 +133,11 @@ std::vector<Descriptor> list_descriptors(pid_t process) {
   DIR* folder = ::opendir((proc(process) + "/fd").c_str());
   if (folder == nullptr) return descriptors;
   while (const dirent* entry = ::readdir(folder))
-    if (entry->d_name[0] != '.') descriptors.push_back({.number = std::atoi(entry->d_name), .target = {}, .locked_inodes = {}});
+    if (entry->d_name[0] != '.')
+      descriptors.push_back({.number = std::atoi(entry->d_name), .target = {}, .locked_inodes = {}});
   ::closedir(folder);
-  std::sort(descriptors.begin(), descriptors.end(), [](const Descriptor& a, const Descriptor& b) { return a.number < b.number; });
+  std::sort(descriptors.begin(), descriptors.end(),
+            [](const Descriptor& a, const Descriptor& b) { return a.number < b.number; });
   for (Descriptor& descriptor : descriptors) {
     descriptor.target = descriptor_target(process, descriptor.number);
     const std::string text = slurp(proc(process) + "/fdinfo/" + std::to_string(descriptor.number));
@@ -142,7 +148,8 @@ std::vector<Descriptor> list_descriptors(pid_t process) {
     for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
       std::uint64_t inode = 0;
       // "lock:\t1: FLOCK  ADVISORY  WRITE 123 08:01:456 0 EOF"
-      if (std::sscanf(text.c_str() + at, "lock: %*d: %*s %*s %*s %*d %*x:%*x:%" SCNu64, &inode) == 1) descriptor.locked_inodes.push_back(inode);
+      if (std::sscanf(text.c_str() + at, "lock: %*d: %*s %*s %*s %*d %*x:%*x:%" SCNu64, &inode) == 1)
+        descriptor.locked_inodes.push_back(inode);
     }
   }
   return descriptors;
@@ -159,8 +166,8 @@ std::vector<FileLock> list_locks() {
     char kind[16];
     FileLock lock;
     char last[32];
-    if (std::sscanf(line.c_str(), "%*d: %15s %*s %*s %d %*x:%*x:%" SCNu64 " %" SCNd64 " %31s", kind, &lock.process, &lock.inode,
-                    &lock.start, last) != 5)
+    if (std::sscanf(line.c_str(), "%*d: %15s %*s %*s %d %*x:%*x:%" SCNu64 " %" SCNd64 " %31s", kind, &lock.process,
+                    &lock.inode, &lock.start, last) != 5)
       continue;
     lock.posix = std::strcmp(kind, "POSIX") == 0;
     lock.length = std::strcmp(last, "EOF") == 0 ? 0 : std::strtoll(last, nullptr, 10) - lock.start + 1;

@@ -1,5 +1,5 @@
-// What /proc tells about the world's processes, seen from the harness. All functions return empty or nullopt for a process
-// that is gone. No state. Threads: any.
+// What /proc tells about the world's processes, seen from the harness. All functions return empty or nullopt for a
+// process that is gone. No state. Threads: any.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 namespace halfsent {
 
 struct ProcStatus {
-  pid_t process = 0;        // thread group, as the harness sees it
+  pid_t process = 0;  // thread group, as the harness sees it
   pid_t parent = 0;
   pid_t world_process = 0;  // thread group in the innermost PID namespace
   pid_t world_thread = 0;

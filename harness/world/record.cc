@@ -4,7 +4,11 @@ namespace halfsent {
 
 void Engine::record(const Actor* actor, int incarnation, int process, EventBody body) {
   if (error_) return;
-  Event event{.seq = history_.events.size(), .at = clock_.now(), .incarnation = incarnation, .process = process, .body = std::move(body)};
+  Event event{.seq = history_.events.size(),
+              .at = clock_.now(),
+              .incarnation = incarnation,
+              .process = process,
+              .body = std::move(body)};
   if (actor != nullptr) event.actor = actor->name;
   const Seq seq = event.seq;
   // Up to the last fault everything must be as it was in the parent: a plan that means the same must do the same.

@@ -11,7 +11,9 @@ namespace {
 
 constexpr Nanoseconds forever = Nanoseconds::max() / 4;
 
-bool is_wall_clock(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI; }
+bool is_wall_clock(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
+}
 
 }  // namespace
 
@@ -30,7 +32,8 @@ std::optional<Nanoseconds> read_timespec(pid_t tid, std::uint64_t address) {
 std::optional<Nanoseconds> read_timeval(pid_t tid, std::uint64_t address) {
   const auto time = read_remote_value<timeval>(tid, address);
   if (!time || time->tv_sec < 0 || time->tv_usec < 0) return std::nullopt;
-  return from_timespec({.tv_sec = time->tv_sec + time->tv_usec / 1'000'000, .tv_nsec = time->tv_usec % 1'000'000 * 1000});
+  return from_timespec(
+      {.tv_sec = time->tv_sec + time->tv_usec / 1'000'000, .tv_nsec = time->tv_usec % 1'000'000 * 1000});
 }
 
 std::optional<Nanoseconds> read_clock(clockid_t clock, const VirtualClock& world, Nanoseconds skew) {
@@ -39,8 +42,10 @@ std::optional<Nanoseconds> read_clock(clockid_t clock, const VirtualClock& world
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_RAW:
     case CLOCK_MONOTONIC_COARSE:
-    case CLOCK_BOOTTIME: return world.since_boot();
-    default: return world.now();  // CPU clocks: what the world has spent is all that repeats
+    case CLOCK_BOOTTIME:
+      return world.since_boot();
+    default:
+      return world.now();  // CPU clocks: what the world has spent is all that repeats
   }
 }
 

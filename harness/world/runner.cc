@@ -30,7 +30,9 @@ Result<WorldFile> read_file(const fs::path& from, const fs::path& name) {
   std::ifstream in(from, std::ios::binary);
   std::ostringstream content;
   content << in.rdbuf();
-  if (!in) return Error{.code = ExitCode::usage, .message = "cannot read " + from.string(), .mend = "it is named in [world] files"};
+  if (!in)
+    return Error{
+        .code = ExitCode::usage, .message = "cannot read " + from.string(), .mend = "it is named in [world] files"};
   return WorldFile{.name = name, .mode = fs::status(from).permissions(), .content = content.str()};
 }
 
@@ -151,7 +153,8 @@ Result<void> SandboxRunner::fill_world() {
   return write_files(files_, world_folder());
 }
 
-Result<Execution> SandboxRunner::execute(const Plan& plan, std::span<const ResolvedFault> faults, std::span<const Event> prefix) {
+Result<Execution> SandboxRunner::execute(const Plan& plan, std::span<const ResolvedFault> faults,
+                                         std::span<const Event> prefix) {
   if (Result<void> filled = fill_world(); !filled) return filled.error();
   Engine engine({.scenario = &scenario_,
                  .sandbox = sandbox_.get(),

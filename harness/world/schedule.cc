@@ -22,7 +22,9 @@
 namespace halfsent {
 namespace {
 
-std::string name_of(const Process& process) { return process.actor->name + (process.index > 0 ? "/" + std::to_string(process.index) : ""); }
+std::string name_of(const Process& process) {
+  return process.actor->name + (process.index > 0 ? "/" + std::to_string(process.index) : "");
+}
 
 // What a write or writev still has to write after its first `done` bytes, up to a pipe's usual size.
 bool read_outgoing(pid_t tid, const seccomp_data& call, std::uint64_t done, std::string& out) {
@@ -40,14 +42,17 @@ bool read_outgoing(pid_t tid, const seccomp_data& call, std::uint64_t done, std:
     done -= skip;
     const std::size_t before = out.size();
     out.resize(before + bytes);
-    if (bytes > 0 && !read_remote(tid, reinterpret_cast<std::uint64_t>(part.iov_base) + skip, out.data() + before, bytes)) return false;
+    if (bytes > 0 &&
+        !read_remote(tid, reinterpret_cast<std::uint64_t>(part.iov_base) + skip, out.data() + before, bytes))
+      return false;
   }
   return !out.empty();
 }
 
 }  // namespace
 
-// How much of a large body a send takes would otherwise depend on when the kernel's acknowledgements come: give it room for all.
+// How much of a large body a send takes would otherwise depend on when the kernel's acknowledgements come: give it room
+// for all.
 void Engine::widen(int socket) const {
   const int bytes = static_cast<int>(std::min<std::size_t>(scenario_.downstream.max_body_bytes + (1u << 20), 1u << 29));
   (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes);
@@ -79,8 +84,8 @@ void Engine::release_holds() {
   }
 }
 
-// Within an actor the process that ran last goes on; then the others in the order of their creation. One that yields is the last,
-// and its successor the first.
+// Within an actor the process that ran last goes on; then the others in the order of their creation. One that yields is
+// the last, and its successor the first.
 bool Engine::release_one_of(Actor& actor) {
   std::vector<Process*> order;
   for (auto& process : actor.processes)
@@ -134,7 +139,8 @@ bool Engine::release(Thread& thread) {
         return true;
       }
       break;
-    default: break;
+    default:
+      break;
   }
   turn_process_ = before;
   return false;
@@ -148,22 +154,26 @@ void Engine::release_effect(Thread& thread) {
     if (effect.is_connect) widen(duplicate(process, effect.fd).get());
     if (effect.local_port != 0) {
       Connection& connection = connections_[effect.local_port];
-      connection = {&process, process.actor, process.incarnation, process.index, effect.fd, connection.process == &process ? connection.first_send : no_seq};
+      connection = {&process,      process.actor, process.incarnation,
+                    process.index, effect.fd,     connection.process == &process ? connection.first_send : no_seq};
       if (connection.first_send == no_seq) connection.first_send = effect.seq;
     }
   }
-  // A commit shows after the release of whatever file call came last before it, be it of another file (a folder's fsync).
+  // A commit shows after the release of whatever file call came last before it, be it of another file (a folder's
+  // fsync).
   const bool network = effect.to_downstream || effect.stop.object == "socket";
   (network ? network_dirty_ : ledger_dirty_) = true;
   if (effect.stop.detail.starts_with("lock ")) process.may_hold_locks = true;
   if (thread.wait && thread.signal_waits) signals_possible_ = true;
   if (thread.wait && thread.wait->kind == Wait::Kind::descriptors) return write_to_pipe(thread);
-  if (thread.wait && thread.wait->kind == Wait::Kind::description_lock && !thread.signal_waits) return reply(thread, 0);  // is_ready took it
+  if (thread.wait && thread.wait->kind == Wait::Kind::description_lock && !thread.signal_waits)
+    return reply(thread, 0);  // is_ready took it
   go_on(thread);
 }
 
-// A writer that sleeps in the kernel would run on, beside its reader, as soon as there is room: how much each of them finds would be
-// the kernel's choice. So what does not fit at once is written by us, piece by piece, while the writer waits.
+// A writer that sleeps in the kernel would run on, beside its reader, as soon as there is room: how much each of them
+// finds would be the kernel's choice. So what does not fit at once is written by us, piece by piece, while the writer
+// waits.
 void Engine::write_to_pipe(Thread& thread) {
   Effect& effect = *thread.effect;
   const std::uint64_t wanted = effect.stop.bytes;
@@ -173,13 +183,16 @@ void Engine::write_to_pipe(Thread& thread) {
   if (!pipe || ::ioctl(pipe.get(), FIONREAD, &used) != 0 || ::poll(&state, 1, 0) < 0) return go_on(thread);
   const bool broken = (state.revents & POLLERR) != 0;
   if (effect.done > 0 && (broken || thread.signal_waits)) return reply(thread, static_cast<std::int64_t>(effect.done));
-  const bool fits = wanted <= PIPE_BUF || (used == 0 && wanted <= static_cast<std::uint64_t>(::fcntl(pipe.get(), F_GETPIPE_SZ)));
-  if (effect.done == 0 && (fits || broken || thread.signal_waits || (::fcntl(pipe.get(), F_GETFL) & O_NONBLOCK) != 0)) return go_on(thread);
+  const bool fits =
+      wanted <= PIPE_BUF || (used == 0 && wanted <= static_cast<std::uint64_t>(::fcntl(pipe.get(), F_GETPIPE_SZ)));
+  if (effect.done == 0 && (fits || broken || thread.signal_waits || (::fcntl(pipe.get(), F_GETFL) & O_NONBLOCK) != 0))
+    return go_on(thread);
   std::string chunk;
   if (!read_outgoing(thread.tid, thread.notification.data, effect.done, chunk)) return go_on(thread);
   const iovec part{chunk.data(), chunk.size()};
   const ssize_t written = ::pwritev2(pipe.get(), &part, 1, -1, RWF_NOWAIT);
-  if (written < 0 && errno != EAGAIN) return effect.done > 0 ? reply(thread, static_cast<std::int64_t>(effect.done)) : go_on(thread);
+  if (written < 0 && errno != EAGAIN)
+    return effect.done > 0 ? reply(thread, static_cast<std::int64_t>(effect.done)) : go_on(thread);
   effect.done += static_cast<std::uint64_t>(std::max<ssize_t>(written, 0));
   if (effect.done >= wanted) reply(thread, static_cast<std::int64_t>(effect.done));
 }
@@ -188,13 +201,18 @@ bool Engine::is_ready(Thread& thread) {
   Wait& wait = *thread.wait;
   switch (wait.kind) {
     case Wait::Kind::sleep:
-    case Wait::Kind::signal: return false;
-    case Wait::Kind::descriptors: return any_descriptor_ready(thread);
+    case Wait::Kind::signal:
+      return false;
+    case Wait::Kind::descriptors:
+      return any_descriptor_ready(thread);
     case Wait::Kind::futex:
       return wait.woken || read_remote_value<std::uint32_t>(thread.tid, wait.address).value_or(~wait.word) != wait.word;
-    case Wait::Kind::child: return child_has_ended(thread);
-    case Wait::Kind::posix_lock: return posix_lock_is_free(thread);
-    case Wait::Kind::description_lock: return take_lock_for(thread);
+    case Wait::Kind::child:
+      return child_has_ended(thread);
+    case Wait::Kind::posix_lock:
+      return posix_lock_is_free(thread);
+    case Wait::Kind::description_lock:
+      return take_lock_for(thread);
   }
   return false;
 }
@@ -241,7 +259,8 @@ bool Engine::take_lock_for(const Thread& thread) const {
   const auto& call = thread.notification.data;
   const UniqueFd copy = duplicate(*thread.process, static_cast<int>(call.args[0]));
   if (!copy) return true;
-  if (call.nr == SYS_flock) return ::flock(copy.get(), static_cast<int>(call.args[1]) | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  if (call.nr == SYS_flock)
+    return ::flock(copy.get(), static_cast<int>(call.args[1]) | LOCK_NB) == 0 || errno != EWOULDBLOCK;
   auto lock = read_remote_value<struct flock>(thread.tid, call.args[2]);
   return !lock || ::fcntl(copy.get(), F_OFD_SETLK, &*lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
@@ -251,29 +270,37 @@ void Engine::end_wait(Thread& thread) {
   const Wait& wait = *thread.wait;
   if (thread.signal_waits) {
     signals_possible_ = true;  // handlers run now and may let others through
-    if (wait.kind != Wait::Kind::sleep && wait.kind != Wait::Kind::futex) return go_on(thread);  // the kernel sees the signal itself
+    if (wait.kind != Wait::Kind::sleep && wait.kind != Wait::Kind::futex)
+      return go_on(thread);  // the kernel sees the signal itself
     if (wait.kind == Wait::Kind::sleep) {
       const bool plain = call.nr == SYS_nanosleep;
       const std::uint64_t address = call.args[plain ? 1 : 3];
       const timespec left = to_timespec(std::max(wait.deadline - clock_.now(), Nanoseconds{0}));
-      if (address != 0 && (plain || (call.args[1] & TIMER_ABSTIME) == 0)) (void)write_remote(thread.tid, address, &left, sizeof left);
+      if (address != 0 && (plain || (call.args[1] & TIMER_ABSTIME) == 0))
+        (void)write_remote(thread.tid, address, &left, sizeof left);
     }
     return reply(thread, 0, EINTR);
   }
   switch (wait.kind) {
     case Wait::Kind::futex:
-    case Wait::Kind::description_lock: return reply(thread, 0);
-    default: return go_on(thread);
+    case Wait::Kind::description_lock:
+      return reply(thread, 0);
+    default:
+      return go_on(thread);
   }
 }
 
 void Engine::time_out(Thread& thread) {
   const auto& call = thread.notification.data;
   switch (thread.wait->kind) {
-    case Wait::Kind::futex: return reply(thread, 0, ETIMEDOUT);
-    case Wait::Kind::signal: return reply(thread, 0, EAGAIN);
-    case Wait::Kind::descriptors: break;
-    default: return reply(thread, 0);
+    case Wait::Kind::futex:
+      return reply(thread, 0, ETIMEDOUT);
+    case Wait::Kind::signal:
+      return reply(thread, 0, EAGAIN);
+    case Wait::Kind::descriptors:
+      break;
+    default:
+      return reply(thread, 0);
   }
   switch (call.nr) {
     case SYS_poll:
@@ -289,13 +316,16 @@ void Engine::time_out(Thread& thread) {
       for (const int set : {1, 2, 3})
         if (call.args[set] != 0) (void)write_remote(thread.tid, call.args[set], none.data(), none.size());
       const timeval no_time{};
-      if (call.nr == SYS_select && call.args[4] != 0) (void)write_remote(thread.tid, call.args[4], &no_time, sizeof no_time);
+      if (call.nr == SYS_select && call.args[4] != 0)
+        (void)write_remote(thread.tid, call.args[4], &no_time, sizeof no_time);
       return reply(thread, 0);
     }
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
-    case SYS_epoll_pwait2: return reply(thread, 0);
-    default: return reply(thread, 0, EAGAIN);  // SO_RCVTIMEO
+    case SYS_epoll_pwait2:
+      return reply(thread, 0);
+    default:
+      return reply(thread, 0, EAGAIN);  // SO_RCVTIMEO
   }
 }
 
@@ -309,11 +339,13 @@ std::optional<Nanoseconds> Engine::nearest_deadline() const {
     if (actor->restart_at) consider(*actor->restart_at);
     if (actor->refused_until) consider(*actor->refused_until);
     for (const auto& process : actor->processes) {
-      if (process->dead || actor->held_until) continue;  // what a held actor waits for is not over before it is released
+      if (process->dead || actor->held_until)
+        continue;  // what a held actor waits for is not over before it is released
       for (const VirtualTimer& timer : process->timers)
         if (timer.deadline.count() >= 0) consider(timer.deadline);
       for (const auto& thread : process->threads)
-        if (thread->state == Thread::State::held && thread->wait->deadline.count() >= 0) consider(thread->wait->deadline);
+        if (thread->state == Thread::State::held && thread->wait->deadline.count() >= 0)
+          consider(thread->wait->deadline);
     }
   }
   for (const LateAnswer& answer : late_) consider(answer.due);
@@ -349,7 +381,8 @@ std::string Engine::wait_graph() const {
           text += " sleeps in the kernel";
         } else if (thread->wait) {
           const SyscallRule* rule = find_rule(thread->notification.data.nr);
-          text += " waits in " + std::string(rule->name) + (thread->wait->object.empty() ? "" : " for " + thread->wait->object);
+          text += " waits in " + std::string(rule->name) +
+                  (thread->wait->object.empty() ? "" : " for " + thread->wait->object);
           text += lock_holders(*thread) + pipe_holders(*thread);
         } else {
           text += " is stopped";
@@ -360,7 +393,8 @@ std::string Engine::wait_graph() const {
   return text.empty() ? "no process is left" : text;
 }
 
-// Read from the descriptors of all processes: a lock of an open file that we have taken for a worker is ours in /proc/locks.
+// Read from the descriptors of all processes: a lock of an open file that we have taken for a worker is ours in
+// /proc/locks.
 std::string Engine::lock_holders(const Thread& thread) const {
   if (thread.wait->kind != Wait::Kind::posix_lock && thread.wait->kind != Wait::Kind::description_lock) return {};
   struct stat info {};
@@ -372,7 +406,8 @@ std::string Engine::lock_holders(const Thread& thread) const {
       if (process->dead || process.get() == thread.process) continue;
       const std::vector<Descriptor> descriptors = list_descriptors(process->pid);
       const bool holds = std::any_of(descriptors.begin(), descriptors.end(), [&](const Descriptor& descriptor) {
-        return std::find(descriptor.locked_inodes.begin(), descriptor.locked_inodes.end(), info.st_ino) != descriptor.locked_inodes.end();
+        return std::find(descriptor.locked_inodes.begin(), descriptor.locked_inodes.end(), info.st_ino) !=
+               descriptor.locked_inodes.end();
       });
       if (holds) text += (text.empty() ? ", held by " : " and ") + name_of(*process);
     }

@@ -42,7 +42,8 @@ Result<ScratchFolder> ScratchFolder::create() {
   reclaim();
   std::string name = std::string(parent) + "/" + std::string(prefix) + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr)
-    return Error{.message = "cannot make a folder in /dev/shm: " + std::string(std::strerror(errno)), .mend = "mount a tmpfs on /dev/shm"};
+    return Error{.message = "cannot make a folder in /dev/shm: " + std::string(std::strerror(errno)),
+                 .mend = "mount a tmpfs on /dev/shm"};
   UniqueFd lock = lock_folder(name);
   if (!lock) return Error{.message = "cannot lock " + name + ": " + std::strerror(errno)};
   return ScratchFolder(name, std::move(lock));

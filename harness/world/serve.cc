@@ -15,18 +15,22 @@ constexpr int most_waits_for_more = 2000;
 
 std::string_view mode_name(AnswerMode mode) {
   switch (mode) {
-    case AnswerMode::full: return "full";
-    case AnswerMode::half: return "half";
-    case AnswerMode::drop: return "drop";
-    case AnswerMode::reset: return "reset";
+    case AnswerMode::full:
+      return "full";
+    case AnswerMode::half:
+      return "half";
+    case AnswerMode::drop:
+      return "drop";
+    case AnswerMode::reset:
+      return "reset";
   }
   return "full";
 }
 
 }  // namespace
 
-// Bytes of an unfinished request that the kernel has and has not sent yet, because the window was closed: they come without
-// anybody's doing, as soon as the kernel gets round to it. Waits a little for them.
+// Bytes of an unfinished request that the kernel has and has not sent yet, because the window was closed: they come
+// without anybody's doing, as soon as the kernel gets round to it. Waits a little for them.
 bool Engine::more_is_on_its_way() const {
   if (!downstream_->has_partial_request()) return false;
   const bool unsent = std::any_of(connections_.begin(), connections_.end(), [&](const auto& entry) {
@@ -66,7 +70,8 @@ bool Engine::observe_downstream() {
     }
     for (const BadInput& bad : std::exchange(bad_input_, {})) {
       const auto from = connections_.find(bad.peer_port);
-      const Note note{.text = "the downstream answered " + std::to_string(bad.status) + " to input that is no request: " + bad.why};
+      const Note note{.text = "the downstream answered " + std::to_string(bad.status) +
+                              " to input that is no request: " + bad.why};
       if (from == connections_.end()) {
         record(nullptr, 0, 0, note);
       } else {
@@ -94,7 +99,8 @@ void Engine::serve(const Arrival& arrival) {
                       .attempt = ++attempts_[job],
                       .first_send = request.from.first_send,
                       .job = arrival.job};
-  const std::string sender = request.from.actor == nullptr ? "" : request.from.actor->name + "/" + std::to_string(request.from.incarnation);
+  const std::string sender =
+      request.from.actor == nullptr ? "" : request.from.actor->name + "/" + std::to_string(request.from.incarnation);
   requested.client_retry = !job.empty() && last_sender_[job] == sender;
   last_sender_[job] = sender;
   request_fault_ = nullptr;
@@ -110,17 +116,29 @@ void Engine::serve(const Arrival& arrival) {
 bool Engine::serve_fault(RequestId id) {
   const Fault* fault = std::exchange(request_fault_, nullptr);
   if (fault == nullptr) return false;
-  const bool accepted = std::holds_alternative<Accepted>(history_.events[history_.events.size() - 2].body);  // the fault is the last
+  const bool accepted =
+      std::holds_alternative<Accepted>(history_.events[history_.events.size() - 2].body);  // the fault is the last
   switch (fault->kind) {
-    case FaultKind::drop: answer_request(id, {.mode = AnswerMode::drop}); return true;
-    case FaultKind::reset: answer_request(id, {.mode = AnswerMode::reset}); return true;
-    case FaultKind::half: answer_request(id, {.mode = AnswerMode::half}); return true;
-    case FaultKind::status: answer_request(id, {.status = fault->status}); return true;
-    case FaultKind::stall: late_.push_back({.due = clock_.now() + fault->duration, .id = id, .how = {.mode = AnswerMode::drop}}); return true;
+    case FaultKind::drop:
+      answer_request(id, {.mode = AnswerMode::drop});
+      return true;
+    case FaultKind::reset:
+      answer_request(id, {.mode = AnswerMode::reset});
+      return true;
+    case FaultKind::half:
+      answer_request(id, {.mode = AnswerMode::half});
+      return true;
+    case FaultKind::status:
+      answer_request(id, {.status = fault->status});
+      return true;
+    case FaultKind::stall:
+      late_.push_back({.due = clock_.now() + fault->duration, .id = id, .how = {.mode = AnswerMode::drop}});
+      return true;
     case FaultKind::late:
       late_.push_back({.due = clock_.now() + fault->duration, .id = id, .how = {}, .accept_first = !accepted});
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -55,7 +55,8 @@ bool Engine::others_run(const Process& process) const {
                                   [](const auto& thread) { return thread->state == Thread::State::running; });
 }
 
-// The process whose turn it is had to wait for others to come to rest, so that what it does next meets the same world always.
+// The process whose turn it is had to wait for others to come to rest, so that what it does next meets the same world
+// always.
 bool Engine::handle_deferred() {
   if (turn_process_ == nullptr || turn_process_->dead) return false;
   for (auto& thread : turn_process_->threads) {
@@ -67,8 +68,8 @@ bool Engine::handle_deferred() {
   return false;
 }
 
-// A process that a signal ends is dead only when its pidfd says so. (A thread may end alone: when another one of its process
-// executes a program.)
+// A process that a signal ends is dead only when its pidfd says so. (A thread may end alone: when another one of its
+// process executes a program.)
 void Engine::wait_for_doomed() {
   for (bool again = true; again;) {
     again = false;
@@ -84,10 +85,11 @@ void Engine::wait_for_doomed() {
   }
 }
 
-// SIGKILL is what the kernel makes of every signal that ends a process at once. A thread that has begun to die has taken it, and
-// then waits for us no more.
+// SIGKILL is what the kernel makes of every signal that ends a process at once. A thread that has begun to die has
+// taken it, and then waits for us no more.
 bool Engine::is_doomed(const Thread& thread) const {
-  const bool stopped = thread.state == Thread::State::pending || thread.state == Thread::State::parked || thread.state == Thread::State::held;
+  const bool stopped = thread.state == Thread::State::pending || thread.state == Thread::State::parked ||
+                       thread.state == Thread::State::held;
   if (stopped && !still_waiting(thread.process->listener->native_handle(), thread.notification.id)) return true;
   const std::optional<ProcStatus> status = read_status(thread.tid);
   return !status || (status->pending_thread & bit_of(SIGKILL)) != 0;
@@ -100,8 +102,8 @@ void Engine::forget_thread(Thread& thread) {
   std::erase_if(process.threads, [&](const auto& other) { return other.get() == &thread; });
 }
 
-// Threads that slept in the kernel may have been woken by what the others did since; a waker makes its sleeper runnable before it
-// goes on itself, so that one look is enough. Deaths that the kernel has completed are taken in too.
+// Threads that slept in the kernel may have been woken by what the others did since; a waker makes its sleeper runnable
+// before it goes on itself, so that one look is enough. Deaths that the kernel has completed are taken in too.
 bool Engine::anybody_runs() {
   io_.poll();
   for (auto& [tid, thread] : threads_) {
@@ -109,7 +111,9 @@ bool Engine::anybody_runs() {
     const std::optional<ProcStat> stat = read_stat(thread->process->pid, tid);
     if (!stat) continue;
     // The wait for a child that shares our memory is the one that no signal ends, and shows as such.
-    const bool asleep = thread->state == Thread::State::in_vfork ? stat->state == 'D' : std::string_view("STtZ").find(stat->state) != std::string_view::npos;
+    const bool asleep = thread->state == Thread::State::in_vfork
+                            ? stat->state == 'D'
+                            : std::string_view("STtZ").find(stat->state) != std::string_view::npos;
     if (!asleep) set_state(*thread, Thread::State::running);
   }
   return running_ > 0;
@@ -168,7 +172,8 @@ void Engine::check_signals(Process& process) {
     const std::optional<ProcStatus> status = read_status(thread->tid);
     if (!status) continue;
     const std::uint64_t wanted = thread->wait ? thread->wait->wanted_signals : 0;
-    const std::uint64_t blocked = thread->wait && thread->wait->signal_mask ? *thread->wait->signal_mask : status->blocked;
+    const std::uint64_t blocked =
+        thread->wait && thread->wait->signal_mask ? *thread->wait->signal_mask : status->blocked;
     const std::uint64_t open = wanted | (~blocked & ~status->ignored & (status->caught | ~harmless));
     const std::uint64_t for_all = status->pending_process & open & ~taken;
     thread->signal_waits = ((status->pending_thread & open) | for_all) != 0;
@@ -176,8 +181,8 @@ void Engine::check_signals(Process& process) {
   }
 }
 
-// Only ever when all are quiet: how much room a sender finds must not depend on when we look. (One that has filled the buffers and
-// sleeps in the kernel counts as quiet.)
+// Only ever when all are quiet: how much room a sender finds must not depend on when we look. (One that has filled the
+// buffers and sleeps in the kernel counts as quiet.)
 void Engine::drain_downstream() {
   for (;;) {
     Downstream::Pumped pumped = downstream_->pump();

@@ -36,7 +36,8 @@ void Engine::strike(const ResolvedFault& resolved, Seq seq) {
   }
   for (auto& actor : actors_) {
     if (actor->name != fault.target && fault.target != everybody) continue;
-    const std::vector<Process*> victims = fault.kind == FaultKind::kill ? victims_of(fault, *actor, seq) : std::vector<Process*>{};
+    const std::vector<Process*> victims =
+        fault.kind == FaultKind::kill ? victims_of(fault, *actor, seq) : std::vector<Process*>{};
     if (fault.kind == FaultKind::kill && victims.empty()) continue;
     record(actor.get(), actor->incarnation, 0, fired);
     apply_to_actor(fault, *actor, victims);
@@ -52,10 +53,12 @@ std::vector<Process*> Engine::victims_of(const Fault& fault, Actor& actor, Seq s
   const auto struck = std::find_if(living.begin(), living.end(), [&](const Process* process) {
     return process->incarnation == at.incarnation && process->index == at.process;
   });
-  if (fault.scope == KillScope::process) return struck == living.end() ? std::vector<Process*>{} : std::vector<Process*>{*struck};
+  if (fault.scope == KillScope::process)
+    return struck == living.end() ? std::vector<Process*>{} : std::vector<Process*>{*struck};
   // child: the process itself when it is one, else the youngest child.
   if (struck != living.end() && !(*struck)->is_root) return {*struck};
-  const auto child = std::find_if(living.rbegin(), living.rend(), [](const Process* process) { return !process->is_root; });
+  const auto child =
+      std::find_if(living.rbegin(), living.rend(), [](const Process* process) { return !process->is_root; });
   return child == living.rend() ? std::vector<Process*>{} : std::vector<Process*>{*child};
 }
 
@@ -66,7 +69,9 @@ void Engine::apply_to_actor(const Fault& fault, Actor& actor, const std::vector<
       wait_for_deaths();
       observe_deaths();
       return;
-    case FaultKind::hold: actor.held_until = clock_.now() + fault.duration; return;
+    case FaultKind::hold:
+      actor.held_until = clock_.now() + fault.duration;
+      return;
     case FaultKind::term:
       if (!is_alive(actor)) return;
       actor.root->killed_by_plan = true;  // what it does about it is its own affair; that it ends is ours
@@ -78,14 +83,17 @@ void Engine::apply_to_actor(const Fault& fault, Actor& actor, const std::vector<
       if (fault.duration.count() > 0) actor.refused_until = clock_.now() + fault.duration;
       return;
     case FaultKind::skew:
-    case FaultKind::step: actor.skew += fault.duration; return;
+    case FaultKind::step:
+      actor.skew += fault.duration;
+      return;
     case FaultKind::restart:
       actor.restart_delay = fault.duration;
-      actor.restart = fault.restart == RestartMode::after  ? Actor::Restart::after
+      actor.restart = fault.restart == RestartMode::after   ? Actor::Restart::after
                       : fault.restart == RestartMode::never ? Actor::Restart::never
                                                             : Actor::Restart::while_peer_lives;
       return;
-    default: return;
+    default:
+      return;
   }
 }
 

@@ -27,13 +27,13 @@ struct Actor;
 // What a held thread waits for.
 struct Wait {
   enum class Kind {
-    sleep,       // the deadline only
-    descriptors, // poll, select, epoll, reads, writes to pipes: any of `fds`
-    futex,       // a wake-up, or a changed word at `address`
-    child,       // the end of a child (`child`: pid in the world, -1 any)
-    posix_lock,  // fcntl: nobody else holds a conflicting lock
+    sleep,             // the deadline only
+    descriptors,       // poll, select, epoll, reads, writes to pipes: any of `fds`
+    futex,             // a wake-up, or a changed word at `address`
+    child,             // the end of a child (`child`: pid in the world, -1 any)
+    posix_lock,        // fcntl: nobody else holds a conflicting lock
     description_lock,  // flock and OFD locks: taken by us on the worker's descriptor
-    signal,      // a signal that is not blocked by `signal_mask`
+    signal,            // a signal that is not blocked by `signal_mask`
   };
   Kind kind = Kind::sleep;
   Nanoseconds deadline{-1};  // virtual time since start; negative: none
@@ -56,7 +56,7 @@ struct Effect {
   bool is_connect = false;
   int fd = -1;
   std::uint64_t done = 0;  // bytes of a large write to a pipe that we have written already
-  Seq seq = no_seq;  // its Stopped event
+  Seq seq = no_seq;        // its Stopped event
 };
 
 struct Thread {
@@ -74,30 +74,30 @@ struct Thread {
   seccomp_notif notification{};  // valid while pending, parked or held
   std::optional<Wait> wait{};
   std::optional<Effect> effect{};
-  bool recorded = false;         // the stop or wait is in the history
-  bool has_forked = false;       // look for new children at its next stop
-  bool vforks = false;           // its last call was a vfork
-  bool signal_waits = false;     // a signal may be pending for it
+  bool recorded = false;             // the stop or wait is in the history
+  bool has_forked = false;           // look for new children at its next stop
+  bool vforks = false;               // its last call was a vfork
+  bool signal_waits = false;         // a signal may be pending for it
   std::uint64_t cpu_ticks_mark = 0;  // CPU time soon after its last stop, for the watchdog; 0: not looked at since
 };
 
 // A timer of a process (alarm, setitimer, timer_create), kept by us.
 struct VirtualTimer {
-  int id = 0;  // negative: ITIMER_REAL
+  int id = 0;                // negative: ITIMER_REAL
   Nanoseconds deadline{-1};  // negative: not armed
   Nanoseconds interval{0};
-  int signal = 0;            // 0: notifies nobody
-  std::uint64_t value = 0;   // sigev_value
-  pid_t thread = 0;          // SIGEV_THREAD_ID: thread in the world, 0: the process
+  int signal = 0;           // 0: notifies nobody
+  std::uint64_t value = 0;  // sigev_value
+  pid_t thread = 0;         // SIGEV_THREAD_ID: thread in the world, 0: the process
 };
 
 struct Process {
-  pid_t pid = 0;        // as the harness sees it
-  pid_t world_pid = 0;  // as the world sees it
+  pid_t pid = 0;              // as the harness sees it
+  pid_t world_pid = 0;        // as the world sees it
   Process* parent = nullptr;  // within the actor's tree
   Actor* actor = nullptr;
   int incarnation = 1;
-  int index = 0;        // creation order in its incarnation
+  int index = 0;  // creation order in its incarnation
   bool is_root = false;
   bool dead = false;
   bool reaped = false;
@@ -128,13 +128,13 @@ struct Actor {
   std::optional<Nanoseconds> held_until{};
   std::optional<Nanoseconds> restart_at{};
   bool restart_when_alone = false;
-  bool finished = false;       // ended by itself and stays away
+  bool finished = false;  // ended by itself and stays away
   Nanoseconds restart_delay{0};
   enum class Restart { after, never, while_peer_lives } restart = Restart::after;
   Nanoseconds skew{0};
-  bool refused = false;        // connects are refused
+  bool refused = false;  // connects are refused
   std::optional<Nanoseconds> refused_until{};
-  int output_fd = -1;          // memfd of the current incarnation, owned by the engine
+  int output_fd = -1;  // memfd of the current incarnation, owned by the engine
 };
 
 }  // namespace halfsent

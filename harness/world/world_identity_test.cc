@@ -20,7 +20,8 @@ using testing::HasSubstr;
 
 constexpr const char* identity = R"(
 import os, random, uuid, secrets, tempfile
-print(os.urandom(8).hex(), open('/dev/urandom', 'rb').read(8).hex(), open('/proc/sys/kernel/random/uuid').read().strip())
+uuid_file = open('/proc/sys/kernel/random/uuid').read().strip()
+print(os.urandom(8).hex(), open('/dev/urandom', 'rb').read(8).hex(), uuid_file)
 print(uuid.uuid4(), random.random(), secrets.token_hex(4), hash('a string'))
 print(os.getpid(), os.getppid(), id(object()), tempfile.mktemp())
 pid = os.fork()
