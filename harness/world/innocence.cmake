@@ -1,5 +1,5 @@
 if(BUILD_TESTING)
-  # That watching changes nothing. The oracle is strace, without any harness; where it is not installed the tests say so.
+  # That watching changes nothing. The oracle is strace, without any harness; where it is missing the tests say so.
   add_library(halfsent_innocence INTERFACE)
   target_link_libraries(halfsent_innocence INTERFACE halfsent_explore halfsent_ledger halfsent_world)
   halfsent_test(NAME innocence SOURCES innocence_test.cc world_test_support.cc TIMEOUT 300)
