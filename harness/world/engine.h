@@ -147,6 +147,8 @@ class Engine {
   [[nodiscard]] bool any_descriptor_ready(const Thread& thread) const;
   [[nodiscard]] bool child_has_ended(const Thread& thread) const;
   [[nodiscard]] bool posix_lock_is_free(const Thread& thread) const;
+  [[nodiscard]] pid_t posix_lock_owner(const Thread& thread) const;  // 0: nobody else
+  [[nodiscard]] bool closes_lock_cycle(const Thread& thread) const;
   [[nodiscard]] bool take_lock_for(const Thread& thread) const;
   void release_holds();
   bool advance_time();  // false: there is no deadline

@@ -94,6 +94,7 @@ void Engine::hold(Thread& thread, Wait wait) {
   if (signals_possible_) check_signals(*thread.process);
   // What is there already is no wait.
   if (thread.signal_waits || (thread.wait->kind != Wait::Kind::sleep && is_ready(thread))) return end_wait(thread);
+  if (thread.wait->kind == Wait::Kind::posix_lock && closes_lock_cycle(thread)) return reply(thread, 0, EDEADLK);
   thread.process->spins = 0;
 }
 

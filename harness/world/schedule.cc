@@ -246,12 +246,32 @@ bool Engine::child_has_ended(const Thread& thread) const {
   return !any_child;  // nothing to wait for: the kernel says ECHILD
 }
 
-bool Engine::posix_lock_is_free(const Thread& thread) const {
+bool Engine::posix_lock_is_free(const Thread& thread) const { return posix_lock_owner(thread) == 0; }
+
+pid_t Engine::posix_lock_owner(const Thread& thread) const {
   const auto& call = thread.notification.data;
   auto lock = read_remote_value<struct flock>(thread.tid, call.args[2]);
   const UniqueFd copy = duplicate(*thread.process, static_cast<int>(call.args[0]));
-  if (!lock || !copy || ::fcntl(copy.get(), F_GETLK, &*lock) != 0) return true;
-  return lock->l_type == F_UNLCK || lock->l_pid == thread.process->pid;
+  if (!lock || !copy || ::fcntl(copy.get(), F_GETLK, &*lock) != 0) return 0;
+  return lock->l_type == F_UNLCK || lock->l_pid == thread.process->pid ? 0 : lock->l_pid;
+}
+
+// The kernel refuses to wait for a lock whose owner waits, in the end, for us. It does not see our waits, so we do
+// that.
+bool Engine::closes_lock_cycle(const Thread& thread) const {
+  constexpr int most_steps = 10;  // as the kernel: a longer chain is no cycle
+  const Thread* waiter = &thread;
+  for (int step = 0; step < most_steps && waiter != nullptr; ++step) {
+    const pid_t owner = posix_lock_owner(*waiter);
+    if (owner == thread.process->pid) return true;
+    waiter = nullptr;
+    for (const auto& [tid, other] : threads_) {
+      const bool waits =
+          other->state == Thread::State::held && other->wait && other->wait->kind == Wait::Kind::posix_lock;
+      if (waits && other->process->pid == owner) waiter = other;
+    }
+  }
+  return false;
 }
 
 // flock and OFD locks belong to the open file, which our copy shares: what we take is the worker's.

@@ -37,17 +37,14 @@ TEST_F(Worlds, ADeadlockOfTwoFlocksNamesBothSides) {
             "a-1 waits in flock for y, held by b-1; b-1 waits in flock for x, held by a-1");
 }
 
-// The kernel itself finds a cycle of two POSIX locks, so one side gets EDEADLK and the other one goes on.
-TEST_F(Worlds, ADeadlockOfTwoPosixLocksIsEndedAsTheKernelDoes) {
-  Scenario two =
-      scenario({{"python3", "-c", two_locks, "x", "y", "lockf"}, {"python3", "-c", two_locks, "y", "x", "lockf"}});
-  use(std::move(two));
-  const Execution execution = run();
-  EXPECT_THAT(finish_of(execution).reason, testing::AnyOf("deadlock", "all exited"));
-  if (finish_of(execution).reason == "deadlock") {
-    EXPECT_EQ(finish_of(execution).detail,
-              "a-1 waits in fcntl for y, held by b-1; b-1 waits in fcntl for x, held by a-1");
-  }
+// The kernel sees the cycle of two POSIX locks: the second one to wait gets EDEADLK, and the first one goes on.
+TEST_F(Worlds, ADeadlockOfTwoPosixLocksIsRefusedAsByTheKernel) {
+  use(scenario({{"python3", "-c", two_locks, "x", "y", "lockf"}, {"python3", "-c", two_locks, "y", "x", "lockf"}}));
+  const Execution execution = expect_one_digest();
+  EXPECT_EQ(finish_of(execution).reason, "all exited") << finish_of(execution).detail;
+  EXPECT_EQ(exit_code_of(execution, "a-1"), 0);
+  EXPECT_EQ(exit_code_of(execution, "b-1"), 1);
+  EXPECT_THAT(output_of(execution, "b-1"), HasSubstr("Resource deadlock avoided"));
 }
 
 TEST_F(Worlds, ADeadReadOfAPipeNamesWhoHoldsTheOtherEnd) {
