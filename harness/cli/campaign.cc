@@ -31,6 +31,9 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr const char* clean_name = "clean";
+// What stands for a cell in a job's words about its clean execution. One job has it on disk when it says so.
+constexpr std::int64_t clean_stored = -1;
+constexpr std::int64_t clean_done = -2;
 
 std::string cell_name(std::size_t index) { return fmt::format("{:05}", index); }
 
@@ -44,7 +47,7 @@ SweepPlan sweep_of(const Scenario& scenario, const History& clean) {
 }
 
 // What a job tells the campaign, one JSON object a line: {"cell":3,"runs":2} and, when it failed, the parts of the
-// error. The clean execution is cell -1.
+// error.
 class Reporter {
  public:
   explicit Reporter(int fd) : fd_(fd) {}
@@ -105,15 +108,15 @@ std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Pla
 void run_job(const Scenario& scenario, const CampaignOptions& options, int job, int cpu, int fd) {
   Reporter reporter(fd);
   Result<std::unique_ptr<Runner>> runner = Runner::create(scenario, {.cpu = cpu});
-  if (!runner) return reporter.done(-1, 0, runner.error());
+  if (!runner) return reporter.done(clean_done, 0, runner.error());
   const Plan nothing{.scenario = scenario.name, .seed = options.seed, .faults = {}};
   int runs = 1;
   const Result<Execution> clean = (*runner)->run(nothing);
-  if (!clean) return reporter.done(-1, runs, clean.error());
+  if (!clean) return reporter.done(clean_done, runs, clean.error());
   if (job == 0)
     if (Result<void> stored = store(options.out, clean_name, *clean); !stored)
-      return reporter.done(-1, runs, stored.error());
-  reporter.done(-1, runs);
+      return reporter.done(clean_done, runs, stored.error());
+  reporter.done(job == 0 ? clean_stored : clean_done, runs);
   const SweepPlan plan = sweep_of(scenario, clean->history);
   for (std::size_t cell = static_cast<std::size_t>(job); cell < plan.cells.size();
        cell += static_cast<std::size_t>(options.jobs)) {
@@ -176,8 +179,7 @@ class Collector {
     std::optional<Error> error = error_of(line);
     if (cell < 0) {
       if (error && !failed_) failed_ = std::move(error);
-      if (failed_) return false;
-      return have_clean_ || load_clean();
+      return !failed_ && (cell != clean_stored || load_clean());
     }
     waiting_[static_cast<std::size_t>(cell)] = std::move(error);
     return !have_clean_ || judge_waiting();
@@ -191,9 +193,11 @@ class Collector {
 
  private:
   bool load_clean() {
-    if (!fs::exists(options_.out / (std::string(clean_name) + ".history.jsonl"))) return true;  // another job was first
     Result<History> clean = load_history(options_.out / (std::string(clean_name) + ".history.jsonl"));
-    if (!clean) return true;  // still being written: the job that writes it reports after that
+    if (!clean) {
+      failed_ = clean.error();
+      return false;
+    }
     result_.clean = std::move(*clean);
     result_.clean_verdict =
         judge(result_.clean, {.scenario = scenario_.name, .seed = options_.seed, .faults = {}}, terms_of(scenario_));

@@ -50,13 +50,11 @@ Result<Plan> read_plan(const std::string& given) {
 ExitCode interrupted_code() { return static_cast<ExitCode>(128 + static_cast<int>(interrupted_by)); }
 
 Result<void> check_actors(const Plan& plan, const Scenario& scenario) {
-  std::vector<std::string> names = {"all"};
+  std::vector<std::string> names = {std::string(all_actors)};
   for (const ActorConfig& actor : scenario.actors)
     for (int n = 1; n <= actor.count; ++n) names.push_back(actor.name + "-" + std::to_string(n));
   for (const Fault& fault : plan.faults) {
-    if (info(fault.kind).target != FaultInfo::Target::actor ||
-        std::find(names.begin(), names.end(), fault.target) != names.end())
-      continue;
+    if (strikes_downstream(fault.kind) || std::find(names.begin(), names.end(), fault.target) != names.end()) continue;
     const std::string near = nearest(fault.target, names);
     std::string known;
     for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
@@ -124,8 +122,7 @@ ExitCode code_of(const CampaignResult& campaign) {
 }
 
 // A pass says little when the same campaign would also have passed a system that is known to be wrong.
-ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const fs::path& out,
-                    const CommonOptions& common) {
+ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const fs::path& out) {
   if (scenario.naive_twin.empty() || !options.twin) {
     say(options.twin ? "no naive twin is named: that this campaign would notice a wrong system is not shown\n"
                      : "the naive twin was not run\n");
@@ -135,7 +132,7 @@ ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const f
   if (!twin) return report(twin.error());
   std::error_code error;
   fs::create_directory(out / "twin", error);
-  const Progress progress("naive twin " + twin->name, common.talk);
+  const Progress progress("naive twin " + twin->name);
   const Result<CampaignResult> campaign = run_sweep(*twin, {.seed = options.seed,
                                                             .jobs = 1,
                                                             .out = out / "twin",
@@ -192,7 +189,7 @@ void tell_failures(const CampaignResult& campaign) {
 
 ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const fs::path& out,
                       const CommonOptions& common) {
-  const Progress progress(scenario.name, common.talk);
+  const Progress progress(scenario.name);
   const Result<CampaignResult> campaign = run_sweep(scenario, {.seed = options.seed,
                                                                .jobs = job_count(common),
                                                                .out = out,
@@ -223,7 +220,7 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
     talk(fmt::format("halfsent: {} must fail, and nothing was found: the campaign is blind\n", scenario.name));
     return ExitCode::harness_fault;
   }
-  if (code == ExitCode::held) code = check_twin(scenario, options, out, common);
+  if (code == ExitCode::held) code = check_twin(scenario, options, out);
   talk(fmt::format("seed {}; histories: {}\n", options.seed, out.string()));
   if (const CellResult* first = first_counterexample(*campaign)) talk(replay_line(first->plan));
   return code;

@@ -11,8 +11,7 @@
 namespace halfsent {
 
 struct CommonOptions {
-  Style style;  // of stdout
-  Style talk;   // of stderr
+  Style style;  // of what goes to stdout
   std::filesystem::path out = "halfsent-runs";
   int jobs = 0;  // 0: one for each CPU that we may use
 };

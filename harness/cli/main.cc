@@ -101,7 +101,6 @@ int run(int argc, char** argv) {
     return code == 0 ? 0 : static_cast<int>(ExitCode::usage);
   }
   common.style = {.colour = wants_colour(colour, 1), .width = width_of(1)};
-  common.talk = {.colour = wants_colour(colour, 2), .width = width_of(2)};
   install_signals();
   if (run_app->parsed()) return static_cast<int>(run_command(run_options, common));
   if (replay_app->parsed()) return static_cast<int>(replay_command(replay_options, common));

@@ -33,7 +33,7 @@ struct Progress::State {
   }
 };
 
-Progress::Progress(std::string name, const Style&) : state_(std::make_shared<State>()) {
+Progress::Progress(std::string name) : state_(std::make_shared<State>()) {
   state_->name = std::move(name);
   state_->terminal = ::isatty(2) == 1;
 }

@@ -5,13 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "reports/terminal.h"
-
 namespace halfsent {
 
 class Progress {
  public:
-  Progress(std::string name, const Style& style);
+  explicit Progress(std::string name);
 
   // Copies share their state with this object.
   [[nodiscard]] std::function<void(int done, int total)> callback() const;

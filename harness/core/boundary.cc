@@ -228,10 +228,8 @@ class Namer {
   std::map<std::string, std::string> last_claim_;  // by actor
 };
 
-bool is_for_downstream(FaultKind kind) { return info(kind).target == FaultInfo::Target::downstream; }
-
 bool is_at(const Fault& fault, const Boundary& boundary) {
-  if (is_for_downstream(fault.kind)) return true;
+  if (strikes_downstream(fault.kind)) return true;
   return fault.target == all_actors ? !boundary.actor.empty() : boundary.actor == fault.target;
 }
 
@@ -261,7 +259,7 @@ std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundar
 
 Anchor anchor_for(FaultKind kind, const Boundary& boundary, std::span<const Boundary> boundaries) {
   Anchor anchor{.boundary = boundary.name, .key = boundary.key, .occurrence = boundary.occurrence};
-  if (is_for_downstream(kind)) {
+  if (strikes_downstream(kind)) {
     anchor.occurrence = passed_until(boundary, boundaries, [](const Boundary&) { return true; });
   }
   return anchor;

@@ -75,6 +75,7 @@ struct FaultInfo {
 };
 std::span<const FaultInfo> fault_table();
 const FaultInfo& info(FaultKind kind);
+inline bool strikes_downstream(FaultKind kind) { return info(kind).target == FaultInfo::Target::downstream; }
 
 // Errors: ExitCode::usage, `line` and `column` (from 1, in characters) of the offending word, the nearest known word in
 // `mend`. Whether the scenario and its actors exist is for the caller to check.

@@ -106,7 +106,7 @@ class Sweeper {
     const std::size_t before = plan_.cells.size();
     for (const FaultKind kind : options_.faults) {
       if (!has_windows(kind)) continue;
-      if (info(kind).target == FaultInfo::Target::actor) {
+      if (!strikes_downstream(kind)) {
         if (!telling.actor.empty()) add(kind, telling, telling.actor);
         if (kind == FaultKind::kill && for_all) add(kind, telling, std::string(all_actors));
       } else if (downstream != names.end()) {

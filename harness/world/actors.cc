@@ -219,11 +219,7 @@ void Engine::on_death(Process& process) {
   } else {
     process.death = death_of_child(process);
   }
-  for (auto& thread : process.threads) {
-    set_state(*thread, Thread::State::parked);  // counts as not running
-    threads_.erase(thread->tid);
-  }
-  process.threads.clear();
+  while (!process.threads.empty()) forget_thread(*process.threads.back());
   process.timers.clear();
   if (turn_process_ == &process) turn_process_ = nullptr;
   signals_possible_ = true;  // SIGCHLD
@@ -238,11 +234,6 @@ void Engine::kill_process(Process& process) {
   process.kill_sent = true;
   // The pidfd, never the number: a number may be somebody else's by now.
   (void)::syscall(SYS_pidfd_send_signal, process.pidfd->native_handle(), SIGKILL, nullptr, 0);
-}
-
-void Engine::kill_actor(Actor& actor) {
-  for (auto& process : actor.processes) kill_process(*process);
-  wait_for_deaths();
 }
 
 // Death by SIGKILL is certain and quick; its consequences (locks released, sockets closed) are complete when the pidfd

@@ -6,12 +6,6 @@
 #include <algorithm>
 
 namespace halfsent {
-namespace {
-
-bool is_terminal(JobState state) { return state == JobState::delivered || state == JobState::flagged; }
-
-}  // namespace
-
 Engine::Engine(const EngineSetup& setup)
     : setup_(setup), scenario_(*setup.scenario), sandbox_(*setup.sandbox), clock_(setup.start_since_epoch) {
   for (const ActorConfig& config : scenario_.actors) {
@@ -73,6 +67,12 @@ Result<void> Engine::prepare() {
   return {};
 }
 
+bool Engine::all_settled() const {
+  return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const LedgerRow& row) {
+    return row.state == JobState::delivered || row.state == JobState::flagged;
+  });
+}
+
 std::optional<Finished> Engine::finished() {
   if (gave_up_) return gave_up_;
   if (clock_.now() >= scenario_.horizon) return Finished{.reason = "horizon"};
@@ -81,11 +81,9 @@ std::optional<Finished> Engine::finished() {
            std::any_of(actor->processes.begin(), actor->processes.end(), [](const auto& p) { return !p->dead; });
   });
   if (!anybody && late_.empty()) return Finished{.reason = "all exited"};
-  const bool settled = !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
-                                                     [](const LedgerRow& row) { return is_terminal(row.state); });
   const bool held =
       std::any_of(actors_.begin(), actors_.end(), [](const auto& actor) { return actor->held_until.has_value(); });
-  if (settled && !held && late_.empty() && clock_.now() >= last_change_ + scenario_.quiet)
+  if (all_settled() && !held && late_.empty() && clock_.now() >= last_change_ + scenario_.quiet)
     return Finished{.reason = "drained"};
   return std::nullopt;
 }

@@ -75,22 +75,20 @@ class Engine {
 
  private:
   // --- engine.cc: the loop
-  // -------------------------------------------------------------------------------------------------
   Result<void> prepare();
   std::optional<Finished> finished();
+  [[nodiscard]] bool all_settled() const;  // every row is delivered or flagged
   void end_world(const Finished& how);
   void fail(Error error);                                // the first error wins; the loop ends
   void give_up(std::string reason, std::string detail);  // the run cannot be judged
 
   // --- record.cc: the history
-  // ----------------------------------------------------------------------------------------------
   void record(const Actor* actor, int incarnation, int process, EventBody body);
   void record(const Process& process, EventBody body) {
     record(process.actor, process.incarnation, process.index, std::move(body));
   }
 
   // --- actors.cc: processes come and go
-  // ------------------------------------------------------------------------------------
   void start(Actor& actor);
   void start_due_actors();
   Process& add_process(Actor& actor, pid_t pid, pid_t world_pid, Process* parent, int incarnation);
@@ -102,13 +100,11 @@ class Engine {
   void watch_death(Process& process);
   void on_death(Process& process);
   void kill_process(Process& process);
-  void kill_actor(Actor& actor);
   void wait_for_deaths();
   void collect_output(Actor& actor);
   [[nodiscard]] bool is_alive(const Actor& actor) const { return actor.root != nullptr && !actor.root->dead; }
 
   // --- settle.cc: until nobody runs
-  // ----------------------------------------------------------------------------------------
   void settle();
   [[nodiscard]] bool anybody_runs();
   [[nodiscard]] bool others_run(const Process& process) const;
@@ -124,22 +120,23 @@ class Engine {
   void drain_downstream();
 
   // --- observe.cc: what the last step did
-  // ----------------------------------------------------------------------------------
   void observe();
   void observe_deaths();
   void observe_end_of(Process& process);
   void observe_ledger();
+  void observe_live_rows();
+  void observe_cold_rows();
   void observe_stops();
   bool observe_downstream();  // true: somebody has run on
   [[nodiscard]] bool more_is_on_its_way() const;
   void serve(const Arrival& arrival);
-  [[nodiscard]] bool serve_fault(RequestId id);  // true: the request is taken care of
+  void accept_and_answer(RequestId id);
+  [[nodiscard]] bool serve_fault(RequestId id, bool accepted);  // true: the request is taken care of
   void answer_request(RequestId id, Answer how);
   void answer_due_requests();
   [[nodiscard]] bool holds_ledger_lock(const Process& process);
 
   // --- schedule.cc: who goes next
-  // ------------------------------------------------------------------------------------------
   bool release_next();  // false: nobody can run
   bool release_one_of(Actor& actor);
   bool release(Thread& thread);  // false: it cannot go on yet
@@ -165,7 +162,6 @@ class Engine {
   [[nodiscard]] std::string pipe_holders(const Thread& thread) const;
 
   // --- strike.cc: faults
-  // ---------------------------------------------------------------------------------------------------
   void strike(Seq seq);
   void strike(const ResolvedFault& fault, Seq seq);
   void apply_standing_faults();
@@ -173,7 +169,6 @@ class Engine {
   [[nodiscard]] std::vector<Process*> victims_of(const Fault& fault, Actor& actor, Seq seq) const;
 
   // --- handlers*.cc: one system call
-  // ---------------------------------------------------------------------------------------
   void on_notification(Process& root);
   void handle_in_turn(Thread& thread);
   void handle(Thread& thread);
@@ -209,6 +204,7 @@ class Engine {
   [[nodiscard]] std::string world_path(Thread& thread, int folder_fd, const std::string& path) const;
   [[nodiscard]] std::string watched_name(const std::string& absolute) const;  // empty: not of the world
   [[nodiscard]] UniqueFd duplicate(const Process& process, int fd) const;
+  [[nodiscard]] std::string draw(Process& process, std::size_t bytes) const;  // the next random bytes of the process
   [[nodiscard]] VirtualTimer& timer_of(Process& process, int id);
   [[nodiscard]] Nanoseconds wall_clock(const Actor& actor) const { return clock_.since_epoch() + actor.skew; }
 
@@ -261,7 +257,6 @@ class Engine {
   std::vector<LedgerRow> rows_;
   std::optional<std::vector<LedgerRow>> cold_rows_;  // last reported as different; none: the views are the same
   Nanoseconds last_change_{0};
-  std::map<std::string, std::uint64_t> ledger_inodes_;
 
   std::unique_ptr<Downstream> downstream_;
   std::unique_ptr<NetworkBarrier> barrier_;

@@ -196,12 +196,16 @@ void Engine::handle_clock(Thread& thread) {
   }
 }
 
+std::string Engine::draw(Process& process, std::size_t bytes) const {
+  return random_bytes({setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls},
+                      bytes);
+}
+
 void Engine::handle_random(Thread& thread) {
   const auto& call = thread.notification.data;
   Process& process = *thread.process;
   const std::size_t wanted = std::min<std::size_t>(call.args[1], 1 << 20);
-  const std::string bytes = random_bytes(
-      {setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, wanted);
+  const std::string bytes = draw(process, wanted);
   if (!write_remote(thread.tid, call.args[0], bytes.data(), bytes.size())) return reply(thread, 0, EFAULT);
   reply(thread, static_cast<std::int64_t>(bytes.size()));
 }
@@ -221,8 +225,7 @@ void Engine::handle_image(Thread& thread) {
   constexpr std::uint64_t arch_set_fs = 0x1002;
   Process& process = *thread.process;
   if (thread.notification.data.args[0] != arch_set_fs) return go_on(thread);
-  const std::string bytes =
-      random_bytes({setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, 16);
+  const std::string bytes = draw(process, 16);
   std::array<std::byte, 16> at_random;
   std::memcpy(at_random.data(), bytes.data(), at_random.size());
   if (const std::string problem = prepare_image(process.pid, at_random); !problem.empty()) {
@@ -231,12 +234,7 @@ void Engine::handle_image(Thread& thread) {
     return;
   }
   // An exec ends the process's other threads.
-  for (auto& other : process.threads) {
-    if (other.get() == &thread) continue;
-    set_state(*other, Thread::State::parked);
-    threads_.erase(other->tid);
-  }
-  std::erase_if(process.threads, [&](const auto& other) { return other.get() != &thread; });
+  while (process.threads.size() > 1) forget_thread(*process.threads[process.threads.front().get() == &thread ? 1 : 0]);
   std::erase_if(process.timers, [](const VirtualTimer& timer) { return timer.id >= 0; });
   go_on(thread);
 }

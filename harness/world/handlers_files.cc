@@ -18,7 +18,6 @@
 #include "harness/intercept/listener.h"
 #include "harness/intercept/remote_memory.h"
 #include "harness/world/engine.h"
-#include "harness/world/keyed_random.h"
 #include "harness/world/proc_fs.h"
 
 namespace halfsent {
@@ -144,6 +143,7 @@ void Engine::handle_send(Thread& thread, const SyscallRule& rule) {
   const Endpoint local = endpoint(address);
   if (local.family == AF_NETLINK) return go_on(thread);
   Effect effect{.stop = {.call = std::string(rule.name), .object = "socket", .bytes = bytes_of(thread.tid, call)},
+                .is_network = true,
                 .fd = fd};
   size = sizeof address;
   if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0) {
@@ -166,6 +166,7 @@ void Engine::handle_connect(Thread& thread) {
   if (peer.family != AF_INET && peer.family != AF_INET6) return go_on(thread);
   Effect effect{.stop = {.call = "connect", .object = "port " + std::to_string(peer.port)},
                 .is_connect = true,
+                .is_network = true,
                 .fd = static_cast<int>(call.args[0])};
   if (peer.address == INADDR_LOOPBACK && peer.port == scenario_.downstream.port) {
     effect.stop.object = "downstream";
@@ -231,8 +232,7 @@ void Engine::handle_open(Thread& thread, const SyscallRule& rule) {
   if (rule.number == SYS_openat2) flags = read_remote_value<std::uint64_t>(thread.tid, call.args[2]).value_or(0);
   const bool uuid = *path == "/proc/sys/kernel/random/uuid";
   if (uuid || *path == "/dev/urandom" || *path == "/dev/random") {
-    std::string bytes = random_bytes(
-        {setup_.seed, process.actor->name, process.incarnation, process.index, ++process.random_calls}, 65536);
+    std::string bytes = draw(process, 65536);
     if (uuid) {
       std::string text;
       for (std::size_t i = 0; i < 16; ++i) {

@@ -18,11 +18,19 @@ Nanoseconds relative_lease(const LedgerRow& row, Nanoseconds start_since_epoch) 
   return std::chrono::milliseconds{std::llround(seconds * 1000)};
 }
 
-std::map<std::string, LedgerRow> by_key(const std::vector<LedgerRow>& rows) {
-  std::map<std::string, LedgerRow> map;
-  for (const LedgerRow& row : rows) map[row.key] = row;
-  return map;
+using MaybeRow = std::optional<LedgerRow>;
+
+// Rows that differ, by key: what the key's row is in the one and in the other.
+std::map<std::string, std::pair<MaybeRow, MaybeRow>> differences_between(const std::vector<LedgerRow>& one,
+                                                                         const std::vector<LedgerRow>& other) {
+  std::map<std::string, std::pair<MaybeRow, MaybeRow>> rows;
+  for (const LedgerRow& row : one) rows[row.key].first = row;
+  for (const LedgerRow& row : other) rows[row.key].second = row;
+  std::erase_if(rows, [](const auto& entry) { return entry.second.first == entry.second.second; });
+  return rows;
 }
+
+JobState state_of(const MaybeRow& row) { return row ? row->state : JobState::none; }
 
 }  // namespace
 
@@ -71,69 +79,54 @@ void Engine::observe_end_of(Process& process) {
   }
   actor.held_until.reset();
   switch (actor.restart) {
-    case Actor::Restart::after:
+    case RestartMode::after:
       actor.restart_at = clock_.now() + actor.restart_delay;
       break;
-    case Actor::Restart::never:
+    case RestartMode::never:
       actor.finished = true;
       break;
-    case Actor::Restart::while_peer_lives:
+    case RestartMode::while_peer_lives:
       actor.restart_when_alone = true;
       break;
   }
 }
 
 void Engine::observe_ledger() {
+  observe_live_rows();
+  if (!error_) observe_cold_rows();
+}
+
+void Engine::observe_live_rows() {
   const Result<bool> changed = probe_->changed();
   if (!changed) return fail(changed.error());
-  if (*changed) {
-    Result<std::vector<LedgerRow>> live = probe_->live();
-    if (!live) return fail(live.error());
-    const auto before = by_key(rows_);
-    const auto now = by_key(*live);
-    rows_ = std::move(*live);
-    std::set<std::string> keys;
-    for (const auto& [key, row] : before) keys.insert(key);
-    for (const auto& [key, row] : now) keys.insert(key);
-    for (const std::string& key : keys) {
-      const auto old = before.find(key);
-      const auto current = now.find(key);
-      if (old != before.end() && current != now.end() && old->second == current->second) continue;
-      LedgerChanged change{.key = key};
-      if (old != before.end()) change.from = old->second.state;
-      if (current != now.end()) {
-        change.to = current->second.state;
-        change.raw_state = current->second.raw_state;
-        change.attempts = current->second.attempts;
-        change.lease_until = relative_lease(current->second, clock_.start_since_epoch());
-      }
-      if (change.to == JobState::leased) last_sender_.erase(key);
-      last_change_ = clock_.now();
-      record(last_actor_, last_incarnation_, last_process_, std::move(change));
+  if (!*changed) return;
+  Result<std::vector<LedgerRow>> live = probe_->live();
+  if (!live) return fail(live.error());
+  const auto differences = differences_between(rows_, *live);
+  rows_ = std::move(*live);
+  for (const auto& [key, difference] : differences) {
+    const auto& [before, now] = difference;
+    LedgerChanged change{.key = key, .from = state_of(before), .to = state_of(now)};
+    if (now) {
+      change.raw_state = now->raw_state;
+      change.attempts = now->attempts;
+      change.lease_until = relative_lease(*now, clock_.start_since_epoch());
     }
+    if (change.to == JobState::leased) last_sender_.erase(key);
+    last_change_ = clock_.now();
+    record(last_actor_, last_incarnation_, last_process_, std::move(change));
   }
+}
+
+void Engine::observe_cold_rows() {
   const Result<std::optional<std::vector<LedgerRow>>> cold = probe_->cold();
   if (!cold) return fail(cold.error());
-  if (!cold->has_value()) {
-    cold_rows_.reset();
-    return;
-  }
   if (*cold == cold_rows_) return;
   cold_rows_ = *cold;
-  const auto live = by_key(rows_);
-  const auto recovered = by_key(*cold_rows_);
-  std::set<std::string> keys;  // of both: what is uncertain may be a deletion
-  for (const auto& [key, row] : live) keys.insert(key);
-  for (const auto& [key, row] : recovered) keys.insert(key);
-  for (const std::string& key : keys) {
-    const auto seen = live.find(key);
-    const auto left = recovered.find(key);
-    if (seen != live.end() && left != recovered.end() && seen->second == left->second) continue;
+  if (!cold_rows_) return;
+  for (const auto& [key, difference] : differences_between(rows_, *cold_rows_))
     record(last_actor_, last_incarnation_, last_process_,
-           CommitUncertain{.key = key,
-                           .live = seen == live.end() ? JobState::none : seen->second.state,
-                           .cold = left == recovered.end() ? JobState::none : left->second.state});
-  }
+           CommitUncertain{.key = key, .live = state_of(difference.first), .cold = state_of(difference.second)});
 }
 
 bool Engine::holds_ledger_lock(const Process& process) {

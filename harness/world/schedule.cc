@@ -159,10 +159,9 @@ void Engine::release_effect(Thread& thread) {
       if (connection.first_send == no_seq) connection.first_send = effect.seq;
     }
   }
-  // A commit shows after the release of whatever file call came last before it, be it of another file (a folder's
-  // fsync).
-  const bool network = effect.to_downstream || effect.stop.object == "socket";
-  (network ? network_dirty_ : ledger_dirty_) = true;
+  // A commit shows after the release of whatever file call came last before it: be it of another file (a folder's
+  // fsync), or only a lock (a recovery rewrites the index in memory between two locks).
+  (effect.is_network ? network_dirty_ : ledger_dirty_) = true;
   if (effect.stop.detail.starts_with("lock ")) process.may_hold_locks = true;
   if (thread.wait && thread.signal_waits) signals_possible_ = true;
   if (thread.wait && thread.wait->kind == Wait::Kind::descriptors) return write_to_pipe(thread);
@@ -369,10 +368,7 @@ std::optional<Nanoseconds> Engine::nearest_deadline() const {
     }
   }
   for (const LateAnswer& answer : late_) consider(answer.due);
-  const bool settled = !rows_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const LedgerRow& row) {
-    return row.state == JobState::delivered || row.state == JobState::flagged;
-  });
-  if (settled) consider(last_change_ + scenario_.quiet);
+  if (all_settled()) consider(last_change_ + scenario_.quiet);
   return nearest;
 }
 

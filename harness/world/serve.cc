@@ -78,8 +78,7 @@ bool Engine::observe_downstream() {
         record(from->second.actor, from->second.incarnation, from->second.process_index, note);
       }
     }
-    if (!network_dirty_ && !downstream_->has_unwritten()) break;
-    if (downstream_->has_unwritten() && !network_dirty_) break;  // the client must read first
+    if (!network_dirty_) break;  // what is not written yet waits for its client to read
   }
   return false;
 }
@@ -105,19 +104,20 @@ void Engine::serve(const Arrival& arrival) {
   last_sender_[job] = sender;
   request_fault_ = nullptr;
   record(request.from.actor, request.from.incarnation, request.from.process_index, requested);
-  if (serve_fault(arrival.id)) return;
-  const Downstream::Acceptance acceptance = downstream_->accept(arrival.id, clock_.now());
-  record(request.from.actor, request.from.incarnation, request.from.process_index,
-         Accepted{.request = arrival.id, .key = arrival.key, .deduplicated = acceptance.deduplicated});
-  if (serve_fault(arrival.id)) return;
-  answer_request(arrival.id, {});
+  if (!serve_fault(arrival.id, false)) accept_and_answer(arrival.id);
 }
 
-bool Engine::serve_fault(RequestId id) {
+void Engine::accept_and_answer(RequestId id) {
+  const Request& request = requests_.at(id);
+  const Downstream::Acceptance acceptance = downstream_->accept(id, clock_.now());
+  record(request.from.actor, request.from.incarnation, request.from.process_index,
+         Accepted{.request = id, .key = request.arrival.key, .deduplicated = acceptance.deduplicated});
+  if (!serve_fault(id, true)) answer_request(id, {});
+}
+
+bool Engine::serve_fault(RequestId id, bool accepted) {
   const Fault* fault = std::exchange(request_fault_, nullptr);
   if (fault == nullptr) return false;
-  const bool accepted =
-      std::holds_alternative<Accepted>(history_.events[history_.events.size() - 2].body);  // the fault is the last
   switch (fault->kind) {
     case FaultKind::drop:
       answer_request(id, {.mode = AnswerMode::drop});
@@ -163,13 +163,10 @@ void Engine::answer_due_requests() {
     const LateAnswer answer = *due;
     late_.erase(due);
     if (answer.accept_first) {
-      const Request& request = requests_.at(answer.id);
-      const Downstream::Acceptance acceptance = downstream_->accept(answer.id, clock_.now());
-      record(request.from.actor, request.from.incarnation, request.from.process_index,
-             Accepted{.request = answer.id, .key = request.arrival.key, .deduplicated = acceptance.deduplicated});
-      if (serve_fault(answer.id)) continue;
+      accept_and_answer(answer.id);
+    } else {
+      answer_request(answer.id, answer.how);
     }
-    answer_request(answer.id, answer.how);
   }
 }
 

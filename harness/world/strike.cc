@@ -8,14 +8,6 @@
 #include "harness/world/engine.h"
 
 namespace halfsent {
-namespace {
-
-constexpr std::string_view everybody = "all";
-
-bool is_for_downstream(const Fault& fault) { return info(fault.kind).target == FaultInfo::Target::downstream; }
-
-}  // namespace
-
 void Engine::apply_standing_faults() {
   for (const ResolvedFault& fault : setup_.faults)
     if (fault.at == no_seq) strike(fault, no_seq);
@@ -29,13 +21,13 @@ void Engine::strike(Seq seq) {
 void Engine::strike(const ResolvedFault& resolved, Seq seq) {
   const Fault& fault = resolved.fault;
   const FaultFired fired{.fault = resolved.index, .text = to_string(fault)};
-  if (is_for_downstream(fault)) {
+  if (strikes_downstream(fault.kind)) {
     request_fault_ = &fault;
     record(nullptr, 0, 0, fired);
     return;
   }
   for (auto& actor : actors_) {
-    if (actor->name != fault.target && fault.target != everybody) continue;
+    if (actor->name != fault.target && fault.target != all_actors) continue;
     const std::vector<Process*> victims =
         fault.kind == FaultKind::kill ? victims_of(fault, *actor, seq) : std::vector<Process*>{};
     if (fault.kind == FaultKind::kill && victims.empty()) continue;
@@ -88,9 +80,7 @@ void Engine::apply_to_actor(const Fault& fault, Actor& actor, const std::vector<
       return;
     case FaultKind::restart:
       actor.restart_delay = fault.duration;
-      actor.restart = fault.restart == RestartMode::after   ? Actor::Restart::after
-                      : fault.restart == RestartMode::never ? Actor::Restart::never
-                                                            : Actor::Restart::while_peer_lives;
+      actor.restart = fault.restart;
       return;
     default:
       return;

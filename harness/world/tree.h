@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/core/event.h"
+#include "harness/core/plan.h"
 #include "harness/process/death.h"
 #include "harness/process/unique_fd.h"
 #include "harness/scenario/scenario.h"
@@ -54,6 +55,7 @@ struct Effect {
   std::uint16_t local_port = 0;  // sends and connects to the downstream: the worker's end (0: not known yet)
   bool to_downstream = false;
   bool is_connect = false;
+  bool is_network = false;  // on a socket
   int fd = -1;
   std::uint64_t done = 0;  // bytes of a large write to a pipe that we have written already
   Seq seq = no_seq;        // its Stopped event
@@ -130,7 +132,7 @@ struct Actor {
   bool restart_when_alone = false;
   bool finished = false;  // ended by itself and stays away
   Nanoseconds restart_delay{0};
-  enum class Restart { after, never, while_peer_lives } restart = Restart::after;
+  RestartMode restart = RestartMode::after;
   Nanoseconds skew{0};
   bool refused = false;  // connects are refused
   std::optional<Nanoseconds> refused_until{};
