@@ -7,6 +7,14 @@
 
 namespace halfsent {
 
+void wake_on_this_cpu(int listener) {
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS  // of Linux 6.6
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+  (void)::ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
 std::optional<seccomp_notif> receive(int listener) {
   seccomp_notif notification{};
   if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notification) != 0) return std::nullopt;

@@ -9,6 +9,10 @@
 
 namespace halfsent {
 
+// Tells the kernel that worker and harness share a CPU, so that one hands it to the other (Linux 6.6 and newer; else
+// nothing happens).
+void wake_on_this_cpu(int listener);
+
 // The next notification. nullopt: the thread died or was interrupted before we could look (try again when readable).
 std::optional<seccomp_notif> receive(int listener);
 

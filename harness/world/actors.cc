@@ -9,14 +9,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/intercept/listener.h"
 #include "harness/process/launch.h"
 #include "harness/world/engine.h"
 #include "harness/world/proc_fs.h"
 
 namespace halfsent {
 namespace {
-
-using boost::asio::posix::stream_descriptor;
 
 // More than any worker needs; a worker that forks without end would otherwise take the machine with it.
 constexpr std::size_t max_processes = 256;
@@ -84,12 +83,13 @@ void Engine::start(Actor& actor) {
   const std::optional<ProcStatus> status = read_status(launched->pid);
   Process& root = add_process(actor, launched->pid, status ? status->world_process : 0, nullptr, actor.incarnation);
   root.is_root = true;
-  root.pidfd = std::make_unique<stream_descriptor>(io_, launched->pidfd.release());
-  root.listener = std::make_shared<stream_descriptor>(io_, launched->listener.release());
+  root.pidfd = std::move(launched->pidfd);
+  root.listener = std::make_shared<const UniqueFd>(std::move(launched->listener));
   actor.root = &root;
   actor.current = &root;
-  watch_death(root);
-  watch_listener(root);
+  if (setup_.cpu >= 0) wake_on_this_cpu(root.listener->get());
+  watch(root);
+  ready_->add(root.listener->get(), [this, &root] { on_notification(root); });
   add_thread(root, root.pid);
   turn_process_ = &root;
   last_actor_ = &actor;
@@ -155,14 +155,13 @@ void Engine::find_new_tasks(Process& process) {
                                    [&](const auto& p) { return p->pid == pid && !p->reaped; });
     if (!status || known) continue;
     Process& child = add_process(*process.actor, pid, status->world_process, &process, process.incarnation);
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (pidfd < 0) {
+    child.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!child.pidfd) {
       child.dead = child.reaped = true;
       continue;
     }
-    child.pidfd = std::make_unique<stream_descriptor>(io_, pidfd);
     for (const pid_t tid : list_threads(pid)) add_thread(child, tid);
-    watch_death(child);
+    watch(child);
     for (auto& thread : process.threads)
       if (thread->vforks && thread->state == Thread::State::running) set_state(*thread, Thread::State::in_vfork);
   }
@@ -181,38 +180,29 @@ Thread* Engine::adopt_unknown(Process& listener_root, pid_t tid) {
   if (Thread* found = find_thread(tid)) return found;
   const std::optional<ProcStatus> status = read_status(tid);
   if (!status) return nullptr;
-  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, status->process, 0));
-  if (pidfd < 0) return nullptr;  // gone already
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, status->process, 0)));
+  if (!pidfd) return nullptr;  // gone already
   Process& process = add_process(actor, status->process, status->world_process, nullptr, listener_root.incarnation);
   process.listener = listener_root.listener;
-  process.pidfd = std::make_unique<stream_descriptor>(io_, pidfd);
+  process.pidfd = std::move(pidfd);
   for (const pid_t other : list_threads(status->process)) add_thread(process, other);
-  watch_death(process);
+  watch(process);
   return find_thread(tid);
 }
 
-void Engine::watch_listener(Process& root) {
-  root.listener->async_wait(
-      stream_descriptor::wait_read, [this, &root, keep = root.listener](const boost::system::error_code& error) {
-        if (error) return;
-        on_notification(root);
-        // Readable for ever once the last task of the filter is gone; its deaths are told by the pidfds.
-        const Actor& actor = *root.actor;
-        const bool anybody = std::any_of(actor.processes.begin(), actor.processes.end(),
-                                         [&](const auto& p) { return p->listener == keep && !p->dead; });
-        if (anybody) watch_listener(root);
-      });
-}
-
-void Engine::watch_death(Process& process) {
-  process.pidfd->async_wait(stream_descriptor::wait_read, [this, &process](const boost::system::error_code& error) {
-    if (!error) on_death(process);
-  });
+void Engine::watch(Process& process) {
+  ready_->add(process.pidfd.get(), [this, &process] { on_death(process); });
 }
 
 void Engine::on_death(Process& process) {
   if (process.dead) return;
   process.dead = true;
+  // Both stay readable for ever now: the pidfd, and the listener when the last process of its filter is gone.
+  ready_->remove(process.pidfd.get());
+  const Actor& actor = *process.actor;
+  const bool last = std::none_of(actor.processes.begin(), actor.processes.end(),
+                                 [&](const auto& p) { return p->listener == process.listener && !p->dead; });
+  if (last) ready_->remove(process.listener->get());
   if (process.is_root) {
     if (const Result<Death> death = reap(process.pid)) process.death = *death;
     process.reaped = true;
@@ -221,10 +211,11 @@ void Engine::on_death(Process& process) {
   }
   while (!process.threads.empty()) forget_thread(*process.threads.back());
   process.timers.clear();
+  process.descriptor_folder.reset();
   if (turn_process_ == &process) turn_process_ = nullptr;
   signals_possible_ = true;  // SIGCHLD
   network_dirty_ = true;
-  ledger_dirty_ = true;
+  doubt_ledger(LedgerProbe::Since::created_or_removed);
   deaths_.push_back(&process);
 }
 
@@ -233,7 +224,7 @@ void Engine::kill_process(Process& process) {
   process.killed_by_plan = true;
   process.kill_sent = true;
   // The pidfd, never the number: a number may be somebody else's by now.
-  (void)::syscall(SYS_pidfd_send_signal, process.pidfd->native_handle(), SIGKILL, nullptr, 0);
+  (void)::syscall(SYS_pidfd_send_signal, process.pidfd.get(), SIGKILL, nullptr, 0);
 }
 
 // Death by SIGKILL is certain and quick; its consequences (locks released, sockets closed) are complete when the pidfd
@@ -245,7 +236,7 @@ void Engine::wait_for_deaths() {
         if (process->kill_sent && !process->dead) return true;
     return false;
   };
-  while (dying()) io_.run_one();
+  while (dying()) ready_->handle_one(std::chrono::milliseconds{-1});
 }
 
 void Engine::collect_output(Actor& actor) {

@@ -25,7 +25,7 @@ Engine::~Engine() {
 
 Result<Execution> Engine::run() {
   if (Result<void> ready = prepare(); !ready) return ready.error();
-  if (setup_.probe) observe_ledger();  // what was there before anybody came
+  if (setup_.probe) observe_ledger(LedgerProbe::Since::created_or_removed);  // what was there before anybody came
   apply_standing_faults();
   for (auto& actor : actors_) {
     start(*actor);
@@ -55,6 +55,9 @@ Result<Execution> Engine::run() {
 }
 
 Result<void> Engine::prepare() {
+  Result<ReadySet> ready = ReadySet::create();
+  if (!ready) return ready.error();
+  ready_ = std::make_unique<ReadySet>(std::move(*ready));
   history_.scenario = scenario_.name;
   history_.seed = setup_.seed;
   Result<int> listening = sandbox_.in_network([&] { return Downstream::listen(scenario_.downstream.port); });

@@ -13,8 +13,6 @@
 
 #include <linux/filter.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -36,6 +34,7 @@
 #include "harness/world/ledger_probe.h"
 #include "harness/world/network_barrier.h"
 #include "harness/world/proc_fs.h"
+#include "harness/world/ready_set.h"
 #include "harness/world/tree.h"
 #include "harness/world/virtual_clock.h"
 
@@ -96,8 +95,7 @@ class Engine {
   void find_new_tasks(Process& process);
   Thread* find_thread(pid_t tid);
   Thread* adopt_unknown(Process& listener_root, pid_t tid);
-  void watch_listener(Process& root);
-  void watch_death(Process& process);
+  void watch(Process& process);
   void on_death(Process& process);
   void kill_process(Process& process);
   void wait_for_deaths();
@@ -123,8 +121,9 @@ class Engine {
   void observe();
   void observe_deaths();
   void observe_end_of(Process& process);
-  void observe_ledger();
-  void observe_live_rows();
+  void observe_ledger(LedgerProbe::Since since);
+  void doubt_ledger(LedgerProbe::Since since) { ledger_doubt_ = std::max(ledger_doubt_, {since}); }
+  void observe_live_rows(LedgerProbe::Since since);
   void observe_cold_rows();
   void observe_stops();
   bool observe_downstream();  // true: somebody has run on
@@ -134,7 +133,10 @@ class Engine {
   [[nodiscard]] bool serve_fault(RequestId id, bool accepted);  // true: the request is taken care of
   void answer_request(RequestId id, Answer how);
   void answer_due_requests();
+  [[nodiscard]] bool may_write_unseen(const Process& process) const;
+  void note_lock(Process& process, const LockAttempt& attempt);
   [[nodiscard]] bool holds_ledger_lock(const Process& process);
+  [[nodiscard]] bool holds_transaction_lock(Process& process);
 
   // --- schedule.cc: who goes next
   bool release_next();  // false: nobody can run
@@ -203,6 +205,7 @@ class Engine {
   [[nodiscard]] bool announced(Thread& thread, const std::string& path);
   [[nodiscard]] std::string world_path(Thread& thread, int folder_fd, const std::string& path) const;
   [[nodiscard]] std::string watched_name(const std::string& absolute) const;  // empty: not of the world
+  [[nodiscard]] std::string target_of(Process& process, int fd) const;
   [[nodiscard]] UniqueFd duplicate(const Process& process, int fd) const;
   [[nodiscard]] std::string draw(Process& process, std::size_t bytes) const;  // the next random bytes of the process
   [[nodiscard]] VirtualTimer& timer_of(Process& process, int id);
@@ -232,9 +235,7 @@ class Engine {
   EngineSetup setup_;
   const Scenario& scenario_;
   Sandbox& sandbox_;
-  boost::asio::io_context io_{1};
-  // A loop without work would stop for good, and workers come back after the last one has died.
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> never_stop_{io_.get_executor()};
+  std::unique_ptr<ReadySet> ready_;
   VirtualClock clock_;
   History history_;
   Execution result_;
@@ -253,7 +254,8 @@ class Engine {
   std::vector<Process*> deaths_;  // not recorded yet
 
   std::unique_ptr<LedgerProbe> probe_;
-  bool ledger_dirty_ = true;  // an effect that may show in the ledger went through since the last look
+  // What may have happened to the ledger since the last look; none: nothing.
+  std::optional<LedgerProbe::Since> ledger_doubt_ = LedgerProbe::Since::created_or_removed;
   std::vector<LedgerRow> rows_;
   std::optional<std::vector<LedgerRow>> cold_rows_;  // last reported as different; none: the views are the same
   Nanoseconds last_change_{0};

@@ -28,7 +28,7 @@ constexpr int max_calls_in_turn = 2000;
 }  // namespace
 
 void Engine::on_notification(Process& root) {
-  const std::optional<seccomp_notif> notification = receive(root.listener->native_handle());
+  const std::optional<seccomp_notif> notification = receive(root.listener->get());
   if (!notification) return;
   const pid_t tid = static_cast<pid_t>(notification->pid);
   Thread* thread = find_thread(tid);
@@ -74,12 +74,12 @@ void Engine::yield_turn(Thread& thread) {
 
 void Engine::go_on(Thread& thread) {
   set_state(thread, Thread::State::running);
-  (void)let_continue(thread.process->listener->native_handle(), thread.notification.id);
+  (void)let_continue(thread.process->listener->get(), thread.notification.id);
 }
 
 void Engine::reply(Thread& thread, std::int64_t value, int error) {
   set_state(thread, Thread::State::running);
-  (void)answer(thread.process->listener->native_handle(), thread.notification.id, value, error);
+  (void)answer(thread.process->listener->get(), thread.notification.id, value, error);
 }
 
 void Engine::park(Thread& thread, Effect effect) {

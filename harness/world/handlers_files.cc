@@ -84,7 +84,12 @@ bool ends_with_shm(std::string_view name) { return name.ends_with("-shm"); }
 }  // namespace
 
 UniqueFd Engine::duplicate(const Process& process, int fd) const {
-  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.pidfd->native_handle(), fd, 0)));
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.pidfd.get(), fd, 0)));
+}
+
+std::string Engine::target_of(Process& process, int fd) const {
+  if (!process.descriptor_folder) process.descriptor_folder = open_descriptor_folder(process.pid);
+  return descriptor_target(process.descriptor_folder, fd);
 }
 
 // Relative to the world's working folder; "" when the path is not of the world or the file has been deleted.
@@ -101,7 +106,7 @@ std::string Engine::world_path(Thread& thread, int folder_fd, const std::string&
   std::filesystem::path full = path;
   if (!path.starts_with('/'))
     full = std::filesystem::path(folder_fd == AT_FDCWD ? working_directory(thread.process->pid)
-                                                       : descriptor_target(thread.process->pid, folder_fd)) /
+                                                       : target_of(*thread.process, folder_fd)) /
            path;
   return full.lexically_normal().string();
 }
@@ -109,7 +114,7 @@ std::string Engine::world_path(Thread& thread, int folder_fd, const std::string&
 void Engine::handle_write(Thread& thread, const SyscallRule& rule) {
   const auto& call = thread.notification.data;
   const int fd = static_cast<int>(call.args[0]);
-  const std::string target = descriptor_target(thread.process->pid, fd);
+  const std::string target = target_of(*thread.process, fd);
   if (target.starts_with("socket:")) return handle_send(thread, rule);
   Effect effect{.stop = {.call = std::string(rule.name), .object = {}, .bytes = bytes_of(thread.tid, call)}, .fd = fd};
   if (target.starts_with("pipe:")) {
@@ -119,7 +124,11 @@ void Engine::handle_write(Thread& thread, const SyscallRule& rule) {
     return park(thread, std::move(effect));
   }
   effect.stop.object = watched_name(target);
-  if (effect.stop.object.empty() || ends_with_shm(effect.stop.object)) {
+  if (ends_with_shm(effect.stop.object)) {
+    doubt_ledger(LedgerProbe::Since::written);
+    return go_on(thread);
+  }
+  if (effect.stop.object.empty()) {
     // Output that nobody limits would fill the machine's memory.
     if (fd <= 2) {
       struct stat info {};
@@ -177,10 +186,13 @@ void Engine::handle_connect(Thread& thread) {
 
 void Engine::handle_file_sync(Thread& thread, const SyscallRule& rule) {
   const int fd = static_cast<int>(thread.notification.data.args[0]);
-  Effect effect{
-      .stop = {.call = std::string(rule.name), .object = watched_name(descriptor_target(thread.process->pid, fd))},
-      .fd = fd};
-  if (effect.stop.object.empty() || ends_with_shm(effect.stop.object)) return go_on(thread);
+  Effect effect{.stop = {.call = std::string(rule.name), .object = watched_name(target_of(*thread.process, fd))},
+                .fd = fd};
+  if (effect.stop.object.empty()) return go_on(thread);
+  if (ends_with_shm(effect.stop.object)) {
+    doubt_ledger(LedgerProbe::Since::written);
+    return go_on(thread);
+  }
   if (rule.number == SYS_ftruncate) effect.stop.detail = "to " + std::to_string(thread.notification.data.args[1]);
   park(thread, std::move(effect));
 }
@@ -194,7 +206,11 @@ void Engine::handle_path_effect(Thread& thread, const SyscallRule& rule) {
   Effect effect{
       .stop = {.call = std::string(rule.name),
                .object = watched_name(world_path(thread, at ? static_cast<int>(call.args[0]) : AT_FDCWD, *path))}};
-  if (effect.stop.object.empty() || ends_with_shm(effect.stop.object)) return go_on(thread);
+  if (effect.stop.object.empty()) return go_on(thread);
+  if (ends_with_shm(effect.stop.object)) {
+    doubt_ledger(LedgerProbe::Since::created_or_removed);
+    return go_on(thread);
+  }
   park(thread, std::move(effect));
 }
 
@@ -245,8 +261,7 @@ void Engine::handle_open(Thread& thread, const SyscallRule& rule) {
     (void)!::write(file.get(), bytes.data(), bytes.size());
     ::lseek(file.get(), 0, SEEK_SET);
     set_state(thread, Thread::State::running);
-    if (!answer_with_descriptor(process.listener->native_handle(), thread.notification.id, file.get(),
-                                (flags & O_CLOEXEC) != 0))
+    if (!answer_with_descriptor(process.listener->get(), thread.notification.id, file.get(), (flags & O_CLOEXEC) != 0))
       reply(thread, 0, EMFILE);
     return;
   }
@@ -261,7 +276,10 @@ void Engine::handle_open(Thread& thread, const SyscallRule& rule) {
   struct stat info {};
   const bool exists = ::stat(sandbox_.host_path(absolute).c_str(), &info) == 0;
   const bool creates = (flags & O_CREAT) != 0 && !exists;
-  if (ends_with_shm(name) || !(creates || (flags & O_TRUNC) != 0)) return go_on(thread);
+  if (ends_with_shm(name) || !(creates || (flags & O_TRUNC) != 0)) {
+    doubt_ledger(LedgerProbe::Since::created_or_removed);
+    return go_on(thread);
+  }
   park(thread, {.stop = {.call = std::string(rule.name), .object = name, .detail = creates ? "creates" : "truncates"}});
 }
 
@@ -269,7 +287,7 @@ void Engine::handle_lock(Thread& thread, const SyscallRule& rule) {
   const auto& call = thread.notification.data;
   const int fd = static_cast<int>(call.args[0]);
   const int command = static_cast<int>(call.args[1]);
-  const std::string name = watched_name(descriptor_target(thread.process->pid, fd));
+  const std::string name = watched_name(target_of(*thread.process, fd));
   const bool of_ledger = !name.empty() && probe_->owns_file(name);
   Effect effect{.stop = {.call = std::string(rule.name), .object = name.empty() ? "file" : name}, .fd = fd};
   std::optional<Wait> wait;
@@ -287,6 +305,14 @@ void Engine::handle_lock(Thread& thread, const SyscallRule& rule) {
                                      : lock->l_type == F_RDLCK ? "lock shared "
                                                                : "lock exclusive ") +
                          std::to_string(lock->l_start) + "+" + std::to_string(lock->l_len);
+    if (command == F_SETLK || command == F_SETLKW)
+      effect.lock = LockAttempt{.file = effect.stop.object,
+                                .fd = fd,
+                                .kind = lock->l_type == F_UNLCK   ? LockAttempt::Kind::unlock
+                                        : lock->l_type == F_RDLCK ? LockAttempt::Kind::shared
+                                                                  : LockAttempt::Kind::exclusive,
+                                .start = lock->l_start,
+                                .length = lock->l_len};
     if (command == F_SETLKW && lock->l_type != F_UNLCK)
       wait = Wait{.kind = Wait::Kind::posix_lock, .object = effect.stop.object};
     if (command == F_OFD_SETLKW && lock->l_type != F_UNLCK)

@@ -138,7 +138,7 @@ bool Engine::fire_timers() {
 void Engine::send_signal(const Process& process, const VirtualTimer& timer) {
   signals_possible_ = true;
   if (timer.id < 0) {
-    (void)::syscall(SYS_pidfd_send_signal, process.pidfd->native_handle(), timer.signal, nullptr, 0);
+    (void)::syscall(SYS_pidfd_send_signal, process.pidfd.get(), timer.signal, nullptr, 0);
     return;
   }
   siginfo_t info{};

@@ -8,6 +8,8 @@
 // Threads: one. Paths are the harness's view of the world's files.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -32,25 +34,39 @@ class LedgerProbe {
  public:
   virtual ~LedgerProbe() = default;
 
+  // What may have happened to the ledger's files since the last call.
+  enum class Since { written, created_or_removed };
+
   // Cheap: a few dozen bytes are read (SQLite in rollback mode: the database file). True when the live view may differ
   // from the last live(); true at first, but false as long as there is no ledger yet and none was seen.
-  virtual Result<bool> changed() = 0;
+  virtual Result<bool> changed(Since since = Since::created_or_removed) = 0;
 
   // Rows of the live view ordered by key. Errors: a rows query that fails or returns no key, a file that is no
   // database (ExitCode::usage with the mend).
   virtual Result<std::vector<LedgerRow>> live() = 0;
 
-  // Rows of the cold view, or nullopt when it cannot differ from the live view (cheap to find out).
+  // Rows of the cold view, or nullopt when it cannot differ from the live view (cheap to find out). Called directly
+  // after changed() or live() it takes the ledger to be as they have seen it, and does not look again.
   virtual Result<std::optional<std::vector<LedgerRow>>> cold() = 0;
 
   // True if the file with this name (of the world's folder) belongs to the ledger: "ledger.db", "-wal", "-shm",
   // "-journal".
   [[nodiscard]] virtual bool owns_file(const std::string& relative_path) const = 0;
 
+  // True when nobody changes either view who does not hold a POSIX lock on one of these bytes exclusively, or makes
+  // another call on the ledger's files than for locks.
+  [[nodiscard]] virtual bool guards_changes(const std::string& relative_path, std::int64_t start,
+                                            std::int64_t length) const = 0;
+
+  // Who holds a POSIX lock on any of these bytes: a pid as the harness sees it, of one of the holders if there are
+  // several; 0: nobody. Cheap.
+  [[nodiscard]] virtual pid_t lock_holder(const std::string& relative_path, std::int64_t start,
+                                          std::int64_t length) = 0;
+
   // True when a POSIX lock on bytes [start, start + length) of `relative_path` is part of a transaction (and not held
   // for as long as the connection is open). length 0 means to the end of the file.
   [[nodiscard]] virtual bool is_transaction_lock(const std::string& relative_path, std::int64_t start,
-                                                 std::int64_t length) const = 0;
+                                                 std::int64_t length) = 0;
 };
 
 // `world`: the world's folder as the harness sees it. `scratch`: a private folder of ours for copies, on the same kind

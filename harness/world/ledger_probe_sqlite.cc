@@ -21,6 +21,7 @@ constexpr int kLooks = 16;
 
 // Lock bytes of SQLite's unix VFS.
 constexpr std::int64_t kIndexLocks = 120;  // WRITE, CKPT, RECOVER, READ0..4; the next one is held while connected
+constexpr std::int64_t kIndexReadLocks = 123;
 constexpr std::int64_t kIndexLocksEnd = 128;
 constexpr std::int64_t kDatabaseLocks = 0x40000000;  // PENDING, RESERVED, SHARED
 constexpr std::int64_t kDatabaseLocksEnd = kDatabaseLocks + 512;
@@ -45,11 +46,12 @@ Error setup_error(const LedgerConfig& config, std::string_view message) {
 
 SqliteLedgerProbe::SqliteLedgerProbe(LedgerConfig config, const std::filesystem::path& world,
                                      std::filesystem::path scratch)
-    : config_(std::move(config)), name_(normal(config_.path)), files_(world / name_), scratch_(std::move(scratch)) {}
+    : config_(std::move(config)), name_(normal(config_.path)), files_(world, name_), scratch_(std::move(scratch)) {}
 
-Result<bool> SqliteLedgerProbe::changed() {
-  const auto look = files_.look();
+Result<bool> SqliteLedgerProbe::changed(Since since) {
+  auto look = files_.look(since == Since::created_or_removed);
   if (!look) return look.error();
+  last_look_ = *look;
   if (!seen_) return look->view != View::absent;
   if (look->view == View::journal && last_rows_stand(*look)) return false;
   return look->identity != seen_->look.identity;
@@ -62,7 +64,7 @@ bool SqliteLedgerProbe::last_rows_stand(const Look& look) const {
          (seen_->look.view == View::plain && seen_->look.content_hash == look.content_hash);
 }
 
-Result<std::vector<LedgerRow>> SqliteLedgerProbe::recovered_rows() const {
+Result<std::vector<LedgerRow>> SqliteLedgerProbe::recovered_rows() {
   const auto copy = files_.copy_to(scratch_);
   if (!copy) return copy.error();
   auto rows = sqlite::rows_of_copy(config_, *copy);
@@ -97,6 +99,7 @@ Result<std::vector<LedgerRow>> SqliteLedgerProbe::live() {
     if (!after) return after.error();
     if (after->identity != before->identity) continue;
     if (!rows) return rows.error();
+    last_look_ = *before;
     seen_ = Seen{.look = std::move(*before), .rows = *rows};
     return rows;
   }
@@ -104,9 +107,13 @@ Result<std::vector<LedgerRow>> SqliteLedgerProbe::live() {
 }
 
 Result<std::optional<std::vector<LedgerRow>>> SqliteLedgerProbe::cold() {
-  const auto look = files_.look();
-  if (!look) return look.error();
-  const auto differs = files_.recovery_may_differ(*look);
+  if (!last_look_) {
+    auto look = files_.look();
+    if (!look) return look.error();
+    last_look_ = std::move(*look);
+  }
+  const Look look = *std::exchange(last_look_, std::nullopt);
+  const auto differs = files_.recovery_may_differ(look);
   if (!differs) return differs.error();
   if (!*differs) return std::optional<std::vector<LedgerRow>>{};
   auto rows = recovered_rows();
@@ -119,8 +126,17 @@ bool SqliteLedgerProbe::owns_file(const std::string& relative_path) const {
   return path == name_ || path == name_ + "-wal" || path == name_ + "-shm" || path == name_ + "-journal";
 }
 
-bool SqliteLedgerProbe::is_transaction_lock(const std::string& relative_path, std::int64_t start,
-                                            std::int64_t length) const {
+// The wal-index is written to in memory: by a writer, a checkpoint or a recovery. All other changes are calls.
+bool SqliteLedgerProbe::guards_changes(const std::string& relative_path, std::int64_t start,
+                                       std::int64_t length) const {
+  return normal(relative_path) == name_ + "-shm" && overlaps(start, length, kIndexLocks, kIndexReadLocks);
+}
+
+pid_t SqliteLedgerProbe::lock_holder(const std::string& relative_path, std::int64_t start, std::int64_t length) {
+  return files_.lock_holder(normal(relative_path) == name_ + "-shm", start, length);
+}
+
+bool SqliteLedgerProbe::is_transaction_lock(const std::string& relative_path, std::int64_t start, std::int64_t length) {
   const std::string path = normal(relative_path);
   if (path == name_ + "-shm") return overlaps(start, length, kIndexLocks, kIndexLocksEnd);
   if (path != name_ || !overlaps(start, length, kDatabaseLocks, kDatabaseLocksEnd)) return false;

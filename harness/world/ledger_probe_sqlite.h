@@ -28,12 +28,15 @@ class SqliteLedgerProbe : public LedgerProbe {
  public:
   SqliteLedgerProbe(LedgerConfig config, const std::filesystem::path& world, std::filesystem::path scratch);
 
-  Result<bool> changed() override;
+  Result<bool> changed(Since since) override;
   Result<std::vector<LedgerRow>> live() override;
   Result<std::optional<std::vector<LedgerRow>>> cold() override;
   [[nodiscard]] bool owns_file(const std::string& relative_path) const override;
+  [[nodiscard]] bool guards_changes(const std::string& relative_path, std::int64_t start,
+                                    std::int64_t length) const override;
+  [[nodiscard]] pid_t lock_holder(const std::string& relative_path, std::int64_t start, std::int64_t length) override;
   [[nodiscard]] bool is_transaction_lock(const std::string& relative_path, std::int64_t start,
-                                         std::int64_t length) const override;
+                                         std::int64_t length) override;
 
  private:
   struct Seen {
@@ -42,7 +45,7 @@ class SqliteLedgerProbe : public LedgerProbe {
   };
 
   Result<std::vector<LedgerRow>> rows_at(const sqlite::Look& look);
-  Result<std::vector<LedgerRow>> recovered_rows() const;
+  Result<std::vector<LedgerRow>> recovered_rows();
   [[nodiscard]] bool last_rows_stand(const sqlite::Look& look) const;
 
   LedgerConfig config_;
@@ -51,6 +54,7 @@ class SqliteLedgerProbe : public LedgerProbe {
   std::filesystem::path scratch_;
   sqlite::ImageReader reader_;
   std::optional<Seen> seen_;  // by the last live()
+  std::optional<sqlite::Look> last_look_;
 };
 
 std::unique_ptr<LedgerProbe> make_sqlite_ledger_probe(const LedgerConfig& config, const std::filesystem::path& world,

@@ -14,8 +14,6 @@
 #include <system_error>
 #include <utility>
 
-#include "harness/process/unique_fd.h"
-
 namespace halfsent::sqlite {
 namespace {
 
@@ -52,77 +50,6 @@ Error file_error(const std::filesystem::path& file, std::string_view what, int e
   return {.message = fmt::format("cannot {} the ledger's file {}: {}", what, file.filename().string(),
                                  std::system_category().message(error))};
 }
-
-// A file opened for reading, or the fact that there is none.
-class File {
- public:
-  static Result<File> open(const std::filesystem::path& path) {
-    File file(path);
-    // O_NONBLOCK: a FIFO in the ledger's place must not hang the harness.
-    file.descriptor_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file.descriptor_) {
-      if (errno == ENOENT || errno == ENOTDIR) return file;
-      return file_error(path, "open", errno);
-    }
-    auto facts = facts_from([&](struct stat* status) { return ::fstat(file.descriptor_.get(), status); }, path);
-    if (!facts) return facts.error();
-    file.facts_ = *facts;
-    return file;
-  }
-
-  static Result<FileFacts> facts_of(const std::filesystem::path& path) {
-    return facts_from([&](struct stat* status) { return ::stat(path.c_str(), status); }, path);
-  }
-
-  [[nodiscard]] const FileFacts& facts() const { return facts_; }
-
-  // Returns how much there was; less than `count` only at the end of the file.
-  Result<std::size_t> read_into(char* to, std::size_t count, std::size_t offset) const {
-    std::size_t done = 0;
-    while (descriptor_ && done < count) {
-      const ssize_t got = ::pread(descriptor_.get(), to + done, count - done, static_cast<off_t>(offset + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return file_error(path_, "read", errno);
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
-  }
-
-  Result<std::string> read(std::size_t count, std::size_t offset = 0) const {
-    std::string bytes(count, '\0');
-    auto got = read_into(bytes.data(), count, offset);
-    if (!got) return got.error();
-    bytes.resize(*got);
-    return bytes;
-  }
-
-  Result<std::string> read_all() const { return read(facts_.size_bytes); }
-
- private:
-  explicit File(std::filesystem::path path) : path_(std::move(path)) {}
-
-  template <class Stat>
-  static Result<FileFacts> facts_from(const Stat& stat_call, const std::filesystem::path& path) {
-    struct stat status = {};
-    if (stat_call(&status) != 0) {
-      if (errno == ENOENT || errno == ENOTDIR) return FileFacts{};
-      return file_error(path, "look at", errno);
-    }
-    if (!S_ISREG(status.st_mode)) {
-      return Error{.code = ExitCode::usage,
-                   .message = fmt::format("the ledger's {} is no regular file", path.filename().string()),
-                   .mend = "let path of [ledger] name the database file itself"};
-    }
-    return FileFacts{.exists = true,
-                     .inode = static_cast<std::uint64_t>(status.st_ino),
-                     .size_bytes = static_cast<std::uint64_t>(status.st_size)};
-  }
-
-  std::filesystem::path path_;
-  UniqueFd descriptor_;
-  FileFacts facts_;
-};
 
 // SQLite's checksum over 32-bit words in native order.
 std::pair<std::uint32_t, std::uint32_t> index_checksum(const std::string& bytes) {
@@ -199,13 +126,75 @@ Result<void> write_file(const std::filesystem::path& path, const std::string& by
   return {};
 }
 
-Result<std::uint64_t> hash_of(const File& file, std::uint64_t seed) {
+Result<std::uint64_t> hash_of(const TrackedFile& file, std::uint64_t seed) {
   auto bytes = file.read_all();
   if (!bytes) return bytes.error();
   return XXH3_64bits_withSeed(bytes->data(), bytes->size(), seed);
 }
 
 }  // namespace
+
+Result<void> TrackedFile::refresh(bool same_name) {
+  struct stat status = {};
+  if (same_name) {
+    if (!descriptor_) return {};
+    if (::fstat(descriptor_.get(), &status) != 0) return file_error(name_, "look at", errno);
+    facts_.size_bytes = static_cast<std::uint64_t>(status.st_size);
+    return {};
+  }
+  if (::fstatat(folder_.get(), name_.c_str(), &status, 0) != 0) {
+    facts_ = {};
+    descriptor_.reset();
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    return file_error(name_, "look at", errno);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return Error{.code = ExitCode::usage,
+                 .message = fmt::format("the ledger's {} is no regular file", name_.filename().string()),
+                 .mend = "let path of [ledger] name the database file itself"};
+  }
+  if (!descriptor_ || status.st_dev != open_device_ || status.st_ino != open_inode_) {
+    // O_NONBLOCK: a FIFO in the ledger's place must not hang the harness.
+    descriptor_ = UniqueFd(::openat(folder_.get(), name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!descriptor_) return file_error(name_, "open", errno);
+    open_device_ = status.st_dev;
+    open_inode_ = status.st_ino;
+  }
+  facts_ = {.exists = true,
+            .inode = static_cast<std::uint64_t>(status.st_ino),
+            .size_bytes = static_cast<std::uint64_t>(status.st_size)};
+  return {};
+}
+
+Result<std::size_t> TrackedFile::read_into(char* to, std::size_t count, std::size_t offset) const {
+  std::size_t done = 0;
+  while (descriptor_ && done < count) {
+    const ssize_t got = ::pread(descriptor_.get(), to + done, count - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error(name_, "read", errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+pid_t TrackedFile::lock_holder(std::int64_t start, std::int64_t length) const {
+  struct flock lock {};  // asks only: takes nothing
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = start;
+  lock.l_len = length;
+  if (!descriptor_ || ::fcntl(descriptor_.get(), F_GETLK, &lock) != 0) return 0;
+  return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+}
+
+Result<std::string> TrackedFile::read(std::size_t count, std::size_t offset) const {
+  std::string bytes(count, '\0');
+  auto got = read_into(bytes.data(), count, offset);
+  if (!got) return got.error();
+  bytes.resize(*got);
+  return bytes;
+}
 
 std::filesystem::path with_suffix(const std::filesystem::path& database, const char* suffix) {
   std::filesystem::path path = database;
@@ -220,36 +209,34 @@ void remove_database(const std::filesystem::path& database) {
   }
 }
 
-DatabaseFiles::DatabaseFiles(std::filesystem::path database)
-    : database_(std::move(database)),
-      log_(with_suffix(database_, "-wal")),
-      index_(with_suffix(database_, "-shm")),
-      journal_(with_suffix(database_, "-journal")) {}
+DatabaseFiles::DatabaseFiles(const std::filesystem::path& folder, const std::filesystem::path& name)
+    : name_(name),
+      folder_(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      database_(folder_, name),
+      log_(folder_, with_suffix(name, "-wal")),
+      index_(folder_, with_suffix(name, "-shm")),
+      journal_(folder_, with_suffix(name, "-journal")) {}
 
-Result<Look> DatabaseFiles::look() const {
+Result<Look> DatabaseFiles::look(bool names) {
   Look look;
-  auto database = File::open(database_);
-  if (!database) return database.error();
-  look.database = database->facts();
+  if (auto found = database_.refresh(!names); !found) return found.error();
+  look.database = database_.facts();
   if (look.database.size_bytes == 0) return look;
-  auto header = database->read(kDatabaseHeaderBytes);
+  auto header = database_.read(kDatabaseHeaderBytes);
   if (!header) return header.error();
   header->resize(kDatabaseHeaderBytes, '\0');
 
-  auto journal = File::open(journal_);
-  if (!journal) return journal.error();
-  look.journal = journal->facts();
-  auto journal_header = journal->read(kJournalHeaderBytes);
+  if (auto found = journal_.refresh(!names); !found) return found.error();
+  look.journal = journal_.facts();
+  auto journal_header = journal_.read(kJournalHeaderBytes);
   if (!journal_header) return journal_header.error();
-  auto log = File::facts_of(log_);
-  if (!log) return log.error();
-  look.log = *log;
+  if (auto found = log_.refresh(!names); !found) return found.error();
+  look.log = log_.facts();
 
   const bool hot = journal_header->size() == kJournalHeaderBytes && journal_header->starts_with(kJournalMagic);
   if (!hot && look.log.exists) {
-    auto index_file = File::open(index_);
-    if (!index_file) return index_file.error();
-    auto index_bytes = index_file->read(2 * kIndexCopyBytes);
+    if (auto found = index_.refresh(!names); !found) return found.error();
+    auto index_bytes = index_.read(2 * kIndexCopyBytes);
     if (!index_bytes) return index_bytes.error();
     look.index = parse_index(*index_bytes);
     if (look.index) {
@@ -259,7 +246,7 @@ Result<Look> DatabaseFiles::look() const {
     }
   }
 
-  auto hash = hash_of(*database, 0);
+  auto hash = hash_of(database_, 0);
   if (!hash) return hash.error();
   look.content_hash = *hash;
   if (hot) {
@@ -274,20 +261,17 @@ Result<Look> DatabaseFiles::look() const {
   append_bytes(look.identity, look.content_hash);
   append_bytes(look.identity, look.database.size_bytes);
   if (look.view == View::log_unindexed) {
-    auto log_file = File::open(log_);
-    if (!log_file) return log_file.error();
-    auto log_hash = hash_of(*log_file, 1);
+    auto log_hash = hash_of(log_, 1);
     if (!log_hash) return log_hash.error();
     append_bytes(look.identity, *log_hash);
   }
   return look;
 }
 
-Result<std::vector<char>> DatabaseFiles::read_image(const Look& look) const {
-  auto database = File::open(database_);
-  if (!database) return database.error();
-  std::vector<char> image(database->facts().size_bytes);
-  auto got = database->read_into(image.data(), image.size(), 0);
+Result<std::vector<char>> DatabaseFiles::read_image(const Look& look) {
+  if (auto found = database_.refresh(); !found) return found.error();
+  std::vector<char> image(database_.facts().size_bytes);
+  auto got = database_.read_into(image.data(), image.size(), 0);
   if (!got) return got.error();
   image.resize(*got);
   if (look.view == View::log) {
@@ -302,13 +286,12 @@ Result<std::vector<char>> DatabaseFiles::read_image(const Look& look) const {
   return image;
 }
 
-Result<void> DatabaseFiles::overlay_log(const WalIndex& index, std::vector<char>& image) const {
+Result<void> DatabaseFiles::overlay_log(const WalIndex& index, std::vector<char>& image) {
   const std::size_t page_size = index.page_size_bytes;
   if (page_size != 0 && index.pages != 0) image.resize(index.pages * page_size);
   if (index.frames == 0) return {};
-  auto log = File::open(log_);
-  if (!log) return log.error();
-  auto bytes = log->read(log_end(index));
+  if (auto found = log_.refresh(); !found) return found.error();
+  auto bytes = log_.read(log_end(index));
   if (!bytes) return bytes.error();
   for (std::uint32_t number = 1; number <= index.frames; ++number) {
     const std::size_t at = frame_offset(number, index.page_size_bytes);
@@ -322,13 +305,11 @@ Result<void> DatabaseFiles::overlay_log(const WalIndex& index, std::vector<char>
   return {};
 }
 
-Result<bool> DatabaseFiles::recovery_may_differ(const Look& look) const {
+Result<bool> DatabaseFiles::recovery_may_differ(const Look& look) {
   if (look.view == View::journal) return true;
   if (look.view != View::log) return false;
   const WalIndex& index = *look.index;
-  auto log = File::open(log_);
-  if (!log) return log.error();
-  auto header = log->read(kLogHeaderBytes);
+  auto header = log_.read(kLogHeaderBytes);
   if (!header) return header.error();
   if (header->size() < kLogHeaderBytes) return index.frames > 0;
   const std::string salt = header->substr(16, kSaltBytes);
@@ -342,20 +323,19 @@ Result<bool> DatabaseFiles::recovery_may_differ(const Look& look) const {
   for (std::uint32_t number = std::max(index.frames, 1u);; ++number) {
     const std::size_t at = frame_offset(number, page_size);
     const bool known = number <= index.frames;
-    if (at + kFrameHeaderBytes + page_size > log->facts().size_bytes) return known;
-    auto frame = log->read(kFrameHeaderBytes, at);
+    if (at + kFrameHeaderBytes + page_size > log_.facts().size_bytes) return known;
+    auto frame = log_.read(kFrameHeaderBytes, at);
     if (!frame) return frame.error();
     if (frame->size() < kFrameHeaderBytes || frame->compare(8, kSaltBytes, salt) != 0) return known;
     if (!known && big_endian(frame->data() + 4) != 0) return true;
   }
 }
 
-Result<std::filesystem::path> DatabaseFiles::copy_to(const std::filesystem::path& folder) const {
-  const std::filesystem::path copy = folder / database_.filename();
+Result<std::filesystem::path> DatabaseFiles::copy_to(const std::filesystem::path& folder) {
+  const std::filesystem::path copy = folder / name_.filename();
   remove_database(copy);
-  for (const char* suffix : {"", "-wal", "-journal"}) {
-    auto file = File::open(with_suffix(database_, suffix));
-    if (!file) return file.error();
+  for (auto [file, suffix] : {std::pair{&database_, ""}, {&log_, "-wal"}, {&journal_, "-journal"}}) {
+    if (auto found = file->refresh(); !found) return found.error();
     if (!file->facts().exists) continue;
     auto bytes = file->read_all();
     if (!bytes) return bytes.error();
@@ -364,13 +344,16 @@ Result<std::filesystem::path> DatabaseFiles::copy_to(const std::filesystem::path
   return copy;
 }
 
-Result<bool> DatabaseFiles::uses_log() const {
-  auto log = File::facts_of(log_);
-  if (!log) return log.error();
-  if (log->exists) return true;
-  auto database = File::open(database_);
-  if (!database) return database.error();
-  auto header = database->read(kDatabaseHeaderBytes);
+pid_t DatabaseFiles::lock_holder(bool of_index, std::int64_t start, std::int64_t length) {
+  TrackedFile& file = of_index ? index_ : database_;
+  return file.refresh() ? file.lock_holder(start, length) : 0;
+}
+
+Result<bool> DatabaseFiles::uses_log() {
+  if (auto found = log_.refresh(); !found) return found.error();
+  if (log_.facts().exists) return true;
+  if (auto found = database_.refresh(); !found) return found.error();
+  auto header = database_.read(kDatabaseHeaderBytes);
   if (!header) return header.error();
   return says_log(*header);
 }

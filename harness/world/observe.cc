@@ -1,6 +1,5 @@
 // What the last step did: deaths, the ledger, new stops, the downstream. In this order, always.
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +37,8 @@ void Engine::observe() {
   do {
     observe_deaths();
     if (error_ || gave_up_) return;
-    if (setup_.probe && std::exchange(ledger_dirty_, false)) observe_ledger();
+    const auto doubt = std::exchange(ledger_doubt_, std::nullopt);
+    if (setup_.probe && doubt) observe_ledger(*doubt);
     observe_stops();
   } while (observe_downstream());
 }
@@ -91,13 +91,13 @@ void Engine::observe_end_of(Process& process) {
   }
 }
 
-void Engine::observe_ledger() {
-  observe_live_rows();
+void Engine::observe_ledger(LedgerProbe::Since since) {
+  observe_live_rows(since);
   if (!error_) observe_cold_rows();
 }
 
-void Engine::observe_live_rows() {
-  const Result<bool> changed = probe_->changed();
+void Engine::observe_live_rows(LedgerProbe::Since since) {
+  const Result<bool> changed = probe_->changed(since);
   if (!changed) return fail(changed.error());
   if (!*changed) return;
   Result<std::vector<LedgerRow>> live = probe_->live();
@@ -129,24 +129,42 @@ void Engine::observe_cold_rows() {
            CommitUncertain{.key = key, .live = state_of(difference.first), .cold = state_of(difference.second)});
 }
 
+// Called before the kernel decides: a lock is only possibly held, one that is given back is not.
+void Engine::note_lock(Process& process, const LockAttempt& attempt) {
+  if (!probe_->is_transaction_lock(attempt.file, attempt.start, attempt.length)) return;
+  std::erase_if(process.ledger_locks, [&](const LockAttempt& other) {
+    const std::int64_t end = attempt.start + attempt.length;
+    const bool covered = attempt.start <= other.start &&
+                         (attempt.length == 0 || (other.length != 0 && other.start + other.length <= end));
+    return other.file == attempt.file && covered;
+  });
+  if (attempt.kind != LockAttempt::Kind::unlock) process.ledger_locks.push_back(attempt);
+}
+
+// By stores to memory, which are no stops.
+bool Engine::may_write_unseen(const Process& process) const {
+  return std::any_of(process.ledger_locks.begin(), process.ledger_locks.end(), [&](const LockAttempt& lock) {
+    return lock.kind == LockAttempt::Kind::exclusive && probe_->guards_changes(lock.file, lock.start, lock.length);
+  });
+}
+
 bool Engine::holds_ledger_lock(const Process& process) {
-  bool possible = false;
-  for (const auto& other : process.actor->processes) possible = possible || (!other->dead && other->may_hold_locks);
-  if (!possible) return false;
-  std::map<std::uint64_t, std::string> files;
-  for (const std::string& name : {scenario_.ledger.path, scenario_.ledger.path + "-shm"}) {
-    struct stat info {};
-    if (::stat((sandbox_.root() / "cwd" / name).c_str(), &info) == 0) files[info.st_ino] = name;
+  bool any = false;
+  for (const auto& other : process.actor->processes)
+    any = any || (!other->dead && !other->ledger_locks.empty() && holds_transaction_lock(*other));
+  return any;
+}
+
+bool Engine::holds_transaction_lock(Process& process) {
+  std::set<int> asked;  // any descriptor of a file shows all locks that the process has on it
+  for (const LockAttempt& attempt : process.ledger_locks) {
+    const pid_t holder = probe_->lock_holder(attempt.file, attempt.start, attempt.length);
+    if (holder == process.pid) return true;
+    if (holder == 0 || !asked.insert(attempt.fd).second) continue;
+    for (const FileLock& lock : list_locks(process.pid, attempt.fd))
+      if (lock.posix && probe_->is_transaction_lock(attempt.file, lock.start, lock.length)) return true;
   }
-  for (const FileLock& lock : list_locks()) {
-    const auto file = files.find(lock.inode);
-    if (!lock.posix || file == files.end() || !probe_->is_transaction_lock(file->second, lock.start, lock.length))
-      continue;
-    for (const auto& other : process.actor->processes)
-      if (!other->dead && other->pid == lock.process) return true;
-  }
-  // Nothing to look for before one of them takes a lock again.
-  for (const auto& other : process.actor->processes) other->may_hold_locks = false;
+  process.ledger_locks.clear();  // refused, or dropped by a close
   return false;
 }
 

@@ -28,9 +28,9 @@ std::string slurp(const std::string& path) {
 
 std::string proc(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
-std::string read_link(const std::string& path) {
+std::string read_link(int folder, const std::string& path) {
   char target[4096];
-  const ssize_t got = ::readlink(path.c_str(), target, sizeof target);
+  const ssize_t got = ::readlinkat(folder, path.c_str(), target, sizeof target);
   return got > 0 ? std::string(target, static_cast<std::size_t>(got)) : std::string();
 }
 
@@ -55,6 +55,24 @@ std::uint64_t number(std::string_view text, int base) {
 pid_t innermost(std::string_view list) {
   const std::size_t last = list.find_last_of('\t');
   return static_cast<pid_t>(number(last == list.npos ? list : list.substr(last), 10));
+}
+
+// Of the text of an fdinfo file: lines like "lock:\t1: POSIX  ADVISORY  WRITE 123 08:01:456 0 EOF".
+std::vector<FileLock> locks_in(const std::string& text) {
+  constexpr std::string_view mark = "lock:\t";
+  std::vector<FileLock> locks;
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    char kind[16];
+    char last[32];
+    FileLock lock;
+    if (std::sscanf(text.c_str() + at, "lock: %*d: %15s %*s %*s %*d %*x:%*x:%" SCNu64 " %" SCNd64 " %31s", kind,
+                    &lock.inode, &lock.start, last) != 4)
+      continue;
+    lock.posix = std::strcmp(kind, "POSIX") == 0;
+    lock.length = std::strcmp(last, "EOF") == 0 ? 0 : std::strtoll(last, nullptr, 10) - lock.start + 1;
+    locks.push_back(lock);
+  }
+  return locks;
 }
 
 }  // namespace
@@ -124,17 +142,26 @@ std::vector<pid_t> list_children(pid_t process) {
   return children;
 }
 
-std::string descriptor_target(pid_t process, int fd) { return read_link(proc(process) + "/fd/" + std::to_string(fd)); }
+std::string descriptor_target(pid_t process, int fd) {
+  return read_link(AT_FDCWD, proc(process) + "/fd/" + std::to_string(fd));
+}
 
-std::string working_directory(pid_t process) { return read_link(proc(process) + "/cwd"); }
+UniqueFd open_descriptor_folder(pid_t process) {
+  return UniqueFd(::open((proc(process) + "/fd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::string descriptor_target(const UniqueFd& descriptor_folder, int fd) {
+  return read_link(descriptor_folder.get(), std::to_string(fd));
+}
+
+std::string working_directory(pid_t process) { return read_link(AT_FDCWD, proc(process) + "/cwd"); }
 
 std::vector<Descriptor> list_descriptors(pid_t process) {
   std::vector<Descriptor> descriptors;
   DIR* folder = ::opendir((proc(process) + "/fd").c_str());
   if (folder == nullptr) return descriptors;
   while (const dirent* entry = ::readdir(folder))
-    if (entry->d_name[0] != '.')
-      descriptors.push_back({.number = std::atoi(entry->d_name), .target = {}, .locked_inodes = {}});
+    if (entry->d_name[0] != '.') descriptors.push_back({.number = std::atoi(entry->d_name), .target = {}, .locks = {}});
   ::closedir(folder);
   std::sort(descriptors.begin(), descriptors.end(),
             [](const Descriptor& a, const Descriptor& b) { return a.number < b.number; });
@@ -144,36 +171,13 @@ std::vector<Descriptor> list_descriptors(pid_t process) {
     const std::uint64_t access = number(field(text, "flags"), 8) & O_ACCMODE;
     descriptor.writes = access != O_RDONLY;
     descriptor.reads = access != O_WRONLY;
-    constexpr std::string_view mark = "lock:\t";
-    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
-      std::uint64_t inode = 0;
-      // "lock:\t1: FLOCK  ADVISORY  WRITE 123 08:01:456 0 EOF"
-      if (std::sscanf(text.c_str() + at, "lock: %*d: %*s %*s %*s %*d %*x:%*x:%" SCNu64, &inode) == 1)
-        descriptor.locked_inodes.push_back(inode);
-    }
+    descriptor.locks = locks_in(text);
   }
   return descriptors;
 }
 
-std::vector<FileLock> list_locks() {
-  std::vector<FileLock> locks;
-  const std::string text = slurp("/proc/locks");
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
-    if (line.find("->") != std::string::npos) continue;  // a waiter
-    char kind[16];
-    FileLock lock;
-    char last[32];
-    if (std::sscanf(line.c_str(), "%*d: %15s %*s %*s %d %*x:%*x:%" SCNu64 " %" SCNd64 " %31s", kind, &lock.process,
-                    &lock.inode, &lock.start, last) != 5)
-      continue;
-    lock.posix = std::strcmp(kind, "POSIX") == 0;
-    lock.length = std::strcmp(last, "EOF") == 0 ? 0 : std::strtoll(last, nullptr, 10) - lock.start + 1;
-    locks.push_back(lock);
-  }
-  return locks;
+std::vector<FileLock> list_locks(pid_t process, int fd) {
+  return locks_in(slurp(proc(process) + "/fdinfo/" + std::to_string(fd)));
 }
 
 }  // namespace halfsent

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/process/unique_fd.h"
+
 namespace halfsent {
 
 struct ProcStatus {
@@ -39,25 +41,27 @@ std::vector<pid_t> list_children(pid_t process);  // of all its threads, ascendi
 
 // What descriptor `fd` of the process refers to: "socket:[1]", "pipe:[2]", a path; empty when closed.
 std::string descriptor_target(pid_t process, int fd);
+// The same for those who ask often. Invalid when the process is gone.
+UniqueFd open_descriptor_folder(pid_t process);
+std::string descriptor_target(const UniqueFd& descriptor_folder, int fd);
 std::string working_directory(pid_t process);
+
+struct FileLock {
+  std::uint64_t inode = 0;
+  std::int64_t start = 0;
+  std::int64_t length = 0;  // 0: to the end of the file
+  bool posix = true;        // else of the open file: flock, OFD
+};
+// Locks on the file that descriptor `fd` refers to: those of the process, and those held through the descriptor.
+std::vector<FileLock> list_locks(pid_t process, int fd);
 
 struct Descriptor {
   int number = 0;
   std::string target;  // as descriptor_target()
   bool writes = false;
   bool reads = false;
-  std::vector<std::uint64_t> locked_inodes;  // of locks held through it, of any kind
+  std::vector<FileLock> locks;  // as list_locks()
 };
 std::vector<Descriptor> list_descriptors(pid_t process);  // ascending
-
-struct FileLock {
-  pid_t process = 0;  // as the harness sees it; 0 when not of the world, -1 for OFD locks
-  std::uint64_t inode = 0;
-  std::int64_t start = 0;
-  std::int64_t length = 0;  // 0: to the end of the file
-  bool posix = true;
-};
-// Locks that are held now (waiters left out).
-std::vector<FileLock> list_locks();
 
 }  // namespace halfsent

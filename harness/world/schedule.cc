@@ -161,8 +161,15 @@ void Engine::release_effect(Thread& thread) {
   }
   // A commit shows after the release of whatever file call came last before it: be it of another file (a folder's
   // fsync), or only a lock (a recovery rewrites the index in memory between two locks).
-  (effect.is_network ? network_dirty_ : ledger_dirty_) = true;
-  if (effect.stop.detail.starts_with("lock ")) process.may_hold_locks = true;
+  if (effect.is_network) network_dirty_ = true;
+  if (effect.lock) {
+    note_lock(process, *effect.lock);
+    if (may_write_unseen(process)) doubt_ledger(LedgerProbe::Since::written);
+  } else if (!effect.is_network) {
+    const Treatment treatment = find_rule(thread.notification.data.nr)->treatment;
+    const bool writes = treatment == Treatment::write || treatment == Treatment::file_sync;
+    doubt_ledger(writes ? LedgerProbe::Since::written : LedgerProbe::Since::created_or_removed);
+  }
   if (thread.wait && thread.signal_waits) signals_possible_ = true;
   if (thread.wait && thread.wait->kind == Wait::Kind::descriptors) return write_to_pipe(thread);
   if (thread.wait && thread.wait->kind == Wait::Kind::description_lock && !thread.signal_waits)
@@ -236,7 +243,7 @@ bool Engine::child_has_ended(const Thread& thread) const {
     if (thread.wait->child > 0 && child->world_pid != thread.wait->child) continue;
     if (child->dead) {
       // A zombie still takes signals; one that has been waited for is gone.
-      if (::syscall(SYS_pidfd_send_signal, child->pidfd->native_handle(), 0, nullptr, 0) == 0) return true;
+      if (::syscall(SYS_pidfd_send_signal, child->pidfd.get(), 0, nullptr, 0) == 0) return true;
       child->reaped = true;
       continue;
     }
@@ -379,7 +386,7 @@ bool Engine::advance_time() {
   last_actor_ = nullptr;
   last_incarnation_ = last_process_ = 0;
   turn_process_ = nullptr;
-  ledger_dirty_ = true;  // now and then a look that nothing asks for: no change goes unseen
+  doubt_ledger(LedgerProbe::Since::created_or_removed);  // now and then a look that nothing asks for
   (void)fire_timers();
   return true;
 }
@@ -422,8 +429,8 @@ std::string Engine::lock_holders(const Thread& thread) const {
       if (process->dead || process.get() == thread.process) continue;
       const std::vector<Descriptor> descriptors = list_descriptors(process->pid);
       const bool holds = std::any_of(descriptors.begin(), descriptors.end(), [&](const Descriptor& descriptor) {
-        return std::find(descriptor.locked_inodes.begin(), descriptor.locked_inodes.end(), info.st_ino) !=
-               descriptor.locked_inodes.end();
+        return std::any_of(descriptor.locks.begin(), descriptor.locks.end(),
+                           [&](const FileLock& lock) { return lock.inode == info.st_ino; });
       });
       if (holds) text += (text.empty() ? ", held by " : " and ") + name_of(*process);
     }

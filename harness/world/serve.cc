@@ -59,7 +59,8 @@ bool Engine::observe_downstream() {
     // Somebody may have waited in the kernel for room to send.
     if (anybody_runs()) {
       settle();
-      network_dirty_ = ledger_dirty_ = true;
+      network_dirty_ = true;
+      doubt_ledger(LedgerProbe::Since::created_or_removed);
       return true;
     }
     answer_due_requests();

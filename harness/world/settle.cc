@@ -40,7 +40,7 @@ void Engine::settle() {
       if (!handle_deferred()) break;
       continue;
     }
-    if (io_.run_one_for(look_interval) != 0) {
+    if (ready_->handle_one(look_interval)) {
       first_look = true;
       continue;
     }
@@ -73,11 +73,11 @@ bool Engine::handle_deferred() {
 void Engine::wait_for_doomed() {
   for (bool again = true; again;) {
     again = false;
-    io_.poll();
+    ready_->handle_all();
     for (auto& [tid, thread] : threads_) {
       if (thread->state == Thread::State::running || !is_doomed(*thread)) continue;
       Process& process = *thread->process;
-      while (!process.dead && read_stat(process.pid, tid)) io_.run_one_for(look_interval);
+      while (!process.dead && read_stat(process.pid, tid)) ready_->handle_one(look_interval);
       if (!process.dead && tid != process.pid) forget_thread(*thread);
       again = true;
       break;  // the table has changed
@@ -90,7 +90,7 @@ void Engine::wait_for_doomed() {
 bool Engine::is_doomed(const Thread& thread) const {
   const bool stopped = thread.state == Thread::State::pending || thread.state == Thread::State::parked ||
                        thread.state == Thread::State::held;
-  if (stopped && !still_waiting(thread.process->listener->native_handle(), thread.notification.id)) return true;
+  if (stopped && !still_waiting(thread.process->listener->get(), thread.notification.id)) return true;
   const std::optional<ProcStatus> status = read_status(thread.tid);
   return !status || (status->pending_thread & bit_of(SIGKILL)) != 0;
 }
@@ -105,7 +105,11 @@ void Engine::forget_thread(Thread& thread) {
 // Threads that slept in the kernel may have been woken by what the others did since; a waker makes its sleeper runnable
 // before it goes on itself, so that one look is enough. Deaths that the kernel has completed are taken in too.
 bool Engine::anybody_runs() {
-  io_.poll();
+  const bool any_asleep = std::any_of(threads_.begin(), threads_.end(), [](const auto& entry) {
+    return entry.second->state == Thread::State::in_kernel || entry.second->state == Thread::State::in_vfork;
+  });
+  if (!any_asleep && !signals_possible_) return running_ > 0;  // nobody can have gone on, or died
+  ready_->handle_all();
   for (auto& [tid, thread] : threads_) {
     if (thread->state != Thread::State::in_kernel && thread->state != Thread::State::in_vfork) continue;
     const std::optional<ProcStat> stat = read_stat(thread->process->pid, tid);
@@ -141,7 +145,7 @@ bool Engine::look_at(Thread& thread, bool first_look) {
   const bool asleep = stat->state == 'S' || stat->state == 'T' || stat->state == 't' || left;
   if ((asleep || (stat->state == 'D' && thread.vforks)) && !first_look) {
     // Seen asleep twice. A stop that is on its way to us is asleep too: let it come first.
-    if (io_.poll() != 0) return true;
+    if (ready_->handle_all()) return true;
     set_state(thread, asleep ? Thread::State::in_kernel : Thread::State::in_vfork);
     if (std::exchange(thread.has_forked, false)) find_new_tasks(process);
     return true;

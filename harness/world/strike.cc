@@ -67,7 +67,7 @@ void Engine::apply_to_actor(const Fault& fault, Actor& actor, const std::vector<
     case FaultKind::term:
       if (!is_alive(actor)) return;
       actor.root->killed_by_plan = true;  // what it does about it is its own affair; that it ends is ours
-      (void)::syscall(SYS_pidfd_send_signal, actor.root->pidfd->native_handle(), SIGTERM, nullptr, 0);
+      (void)::syscall(SYS_pidfd_send_signal, actor.root->pidfd.get(), SIGTERM, nullptr, 0);
       signals_possible_ = true;
       return;
     case FaultKind::refuse:

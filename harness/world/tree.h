@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <sys/types.h>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,6 +48,15 @@ struct Wait {
   std::string object{};                        // for the history
 };
 
+// A POSIX lock on a file of the ledger, or the giving back of one.
+struct LockAttempt {
+  std::string file;  // relative to the world's working folder
+  int fd = -1;       // the worker's
+  enum class Kind { unlock, shared, exclusive } kind = Kind::shared;
+  std::int64_t start = 0;
+  std::int64_t length = 0;  // 0: to the end of the file
+};
+
 // An effect that has not happened yet.
 struct Effect {
   Stopped stop;
@@ -57,6 +65,7 @@ struct Effect {
   bool is_connect = false;
   bool is_network = false;  // on a socket
   int fd = -1;
+  std::optional<LockAttempt> lock{};
   std::uint64_t done = 0;  // bytes of a large write to a pipe that we have written already
   Seq seq = no_seq;        // its Stopped event
 };
@@ -107,16 +116,17 @@ struct Process {
   bool kill_sent = false;       // its end is certain
   bool end_recorded = false;
   std::optional<Death> death{};  // others than roots are reaped by their parents: empty when we cannot know
-  std::unique_ptr<boost::asio::posix::stream_descriptor> pidfd;
-  std::shared_ptr<boost::asio::posix::stream_descriptor> listener;
+  UniqueFd pidfd;
+  UniqueFd descriptor_folder;                // once it has been asked for
+  std::shared_ptr<const UniqueFd> listener;  // of the filter, which the whole tree of an incarnation shares
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<VirtualTimer> timers;
   std::uint64_t random_calls = 0;
-  bool may_hold_locks = false;
-  std::optional<int> exit_code{};  // what it has told exit_group
-  int calls_in_turn = 0;           // answered since it was released
-  int spins = 0;                   // turns that it has given up for having made too many calls, one after another
-  bool yields = false;             // the others of its actor come first
+  std::vector<LockAttempt> ledger_locks;  // those that it may hold: whether it was given them only the kernel knows
+  std::optional<int> exit_code{};         // what it has told exit_group
+  int calls_in_turn = 0;                  // answered since it was released
+  int spins = 0;        // turns that it has given up for having made too many calls, one after another
+  bool yields = false;  // the others of its actor come first
 };
 
 struct Actor {

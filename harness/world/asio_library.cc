@@ -1,2 +1,0 @@
-// Asio is compiled once, here.
-#include <boost/asio/impl/src.hpp>
