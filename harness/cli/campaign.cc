@@ -86,14 +86,32 @@ std::optional<Error> error_of(const json::object& line) {
                .column = error.at("column").to_number<int>()};
 }
 
-// Runs a plan, stores it, and runs it again when it violates: a counterexample that does not repeat is none.
+// Which executions that passed are run again too: one of so many cells, and the first in which somebody comes back.
+constexpr std::size_t audit_interval = 20;
+struct Audit {
+  bool due = false;
+  bool seen_return = false;
+};
+
+bool comes_back(const Execution& execution) {
+  return std::any_of(execution.history.events.begin(), execution.history.events.end(), [](const Event& event) {
+    return event.incarnation > 1 && std::holds_alternative<Started>(event.body);
+  });
+}
+
+// Runs a plan, stores it, and runs it again when it violates (a counterexample that does not repeat is none) and as a
+// sample of the others: then with programs that are executed, not forked.
 std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Plan& plan, const fs::path& out,
-                             const std::string& name, int& runs) {
-  Result<Execution> execution = runner.run(plan);
+                             const std::string& name, Audit& audit, int& runs) {
+  Result<Execution> execution = runner.run(plan, StartMode::fork);
   ++runs;
   if (!execution) return execution.error();
   if (Result<void> stored = store(out, name, *execution); !stored) return stored.error();
-  if (exit_code(judge(execution->history, plan, terms_of(scenario))) != ExitCode::violated) return std::nullopt;
+  const bool violates = exit_code(judge(execution->history, plan, terms_of(scenario))) == ExitCode::violated;
+  const bool first_return = !audit.seen_return && comes_back(*execution);
+  audit.seen_return = audit.seen_return || first_return;
+  const bool sampled = execution->forked > 0 && (audit.due || first_return);
+  if (!violates && !sampled) return std::nullopt;
   const Result<Execution> again = runner.run(plan);
   ++runs;
   if (!again) return again.error();
@@ -102,7 +120,10 @@ std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Pla
   return Error{.code = ExitCode::diverged,
                .message = fmt::format("a second execution of \"{}\" went another way; both are in {} ({} and {}.again)",
                                       to_string(plan), out.string(), name, name),
-               .mend = "compare the two histories: what differs first is not under control"};
+               .mend = execution->forked == 0
+                           ? "compare the two histories: what differs first is not under control"
+                           : "compare the two histories; if the program draws random numbers or reads a clock when it "
+                             "starts, set fork_server = false in [world]"};
 }
 
 void run_job(const Scenario& scenario, const CampaignOptions& options, int job, int cpu, int fd) {
@@ -111,18 +132,20 @@ void run_job(const Scenario& scenario, const CampaignOptions& options, int job, 
   if (!runner) return reporter.done(clean_done, 0, runner.error());
   const Plan nothing{.scenario = scenario.name, .seed = options.seed, .faults = {}};
   int runs = 1;
-  const Result<Execution> clean = (*runner)->run(nothing);
+  const Result<Execution> clean = (*runner)->run(nothing, StartMode::fork);
   if (!clean) return reporter.done(clean_done, runs, clean.error());
   if (job == 0)
     if (Result<void> stored = store(options.out, clean_name, *clean); !stored)
       return reporter.done(clean_done, runs, stored.error());
   reporter.done(job == 0 ? clean_stored : clean_done, runs);
   const SweepPlan plan = sweep_of(scenario, clean->history);
+  Audit audit;
   for (std::size_t cell = static_cast<std::size_t>(job); cell < plan.cells.size();
        cell += static_cast<std::size_t>(options.jobs)) {
     runs = 0;
+    audit.due = cell % audit_interval == 0;
     const std::optional<Error> error = execute(**runner, scenario, plan_of(scenario, options.seed, plan.cells[cell]),
-                                               options.out, cell_name(cell), runs);
+                                               options.out, cell_name(cell), audit, runs);
     reporter.done(static_cast<std::int64_t>(cell), runs, error);
   }
 }

@@ -47,4 +47,13 @@ bool answer_with_descriptor(int listener, std::uint64_t id, int ours, bool close
   return ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0;
 }
 
+bool install_descriptor(int listener, std::uint64_t id, int ours, int theirs) {
+  seccomp_notif_addfd add{};
+  add.id = id;
+  add.flags = SECCOMP_ADDFD_FLAG_SETFD;
+  add.srcfd = static_cast<std::uint32_t>(ours);
+  add.newfd = static_cast<std::uint32_t>(theirs);
+  return ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0;
+}
+
 }  // namespace halfsent

@@ -28,4 +28,8 @@ bool answer(int listener, std::uint64_t id, std::int64_t value, int error = 0);
 // Puts our descriptor `ours` into the stopped process and lets its call return the new number. False: gone or no room.
 bool answer_with_descriptor(int listener, std::uint64_t id, int ours, bool close_on_exec);
 
+// Puts our descriptor `ours` into the stopped process as number `theirs`, in place of what was there; the call stays
+// unanswered. False: gone.
+bool install_descriptor(int listener, std::uint64_t id, int ours, int theirs);
+
 }  // namespace halfsent

@@ -1,5 +1,6 @@
 #include "harness/process/init.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -22,6 +24,8 @@
 
 namespace halfsent {
 namespace {
+
+bool has_residents = false;  // of this init's world
 
 InitReply failed(InitStage stage) { return {.stage = stage, .errno_value = errno}; }
 
@@ -65,6 +69,12 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+bool start_pids_at(int pid) {
+  char last_pid[16];
+  std::snprintf(last_pid, sizeof last_pid, "%d", pid - 1);
+  return write_setting("/proc/sys/kernel/ns_last_pid", last_pid);
+}
+
 InitReply fill_world(const InitConfig& config) {
   char options[64];
   std::snprintf(options, sizeof options, "mode=1777,size=%zu", config.tmpfs_bytes);
@@ -75,9 +85,7 @@ InitReply fill_world(const InitConfig& config) {
     return failed(InitStage::folders);
   }
   if (sethostname("world", 5) != 0) return failed(InitStage::host_name);
-  char last_pid[16];
-  std::snprintf(last_pid, sizeof last_pid, "%d", config.first_pid - 1);
-  return {.pids_repeat = write_setting("/proc/sys/kernel/ns_last_pid", last_pid)};
+  return {.pids_repeat = start_pids_at(config.first_pid)};
 }
 
 InitReply set_up(const InitConfig& config) {
@@ -93,9 +101,52 @@ InitReply set_up(const InitConfig& config) {
   return reply;
 }
 
-// Waits until nobody but us has a PID here. False: somebody stays, which can only be a child of the harness that it has
-// not reaped.
-bool wait_until_alone() {
+// Calls `visit(pid)` for every process that is neither init nor a resident; how many there are, -1 without /proc.
+template <class Visit>
+int visit_processes(const InitConfig& config, const Visit& visit) {
+  const int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return -1;
+  alignas(dirent64) char entries[4096];
+  int count = 0;
+  for (long got = 0; (got = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
+    for (long at = 0; at < got;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      const int pid = std::atoi(entry->d_name);  // 0 for what is no process
+      const bool resident = pid >= config.first_resident_pid && pid < config.first_resident_pid + config.residents;
+      if (pid <= 1 || resident) continue;
+      ++count;
+      visit(pid);
+    }
+  }
+  close(folder);
+  return count;
+}
+
+// A process that has been sent SIGKILL forks no more: when nobody new shows, all are on their way.
+void kill_others(const InitConfig& config) {
+  if (!has_residents) {
+    kill(-1, SIGKILL);
+    return;
+  }
+  constexpr int kPasses = 1000;
+  int last_count = -1;
+  int last_highest = -1;
+  for (int i = 0; i < kPasses; ++i) {
+    int highest = 0;
+    const int count = visit_processes(config, [&](int pid) {
+      kill(pid, SIGKILL);
+      highest = pid > highest ? pid : highest;
+    });
+    if (count <= 0 || (count == last_count && highest == last_highest)) return;
+    last_count = count;
+    last_highest = highest;
+  }
+}
+
+// Waits until nobody but us and residents has a PID here. False: somebody stays, which can only be a child of the
+// harness that it has not reaped.
+bool wait_until_alone(const InitConfig& config) {
   // SIGCHLD is ignored, so this blocks until the last child is gone. What was orphaned by a death has become our child
   // before that death can be waited for.
   while (waitpid(-1, nullptr, __WALL) >= 0 || errno == EINTR) {
@@ -105,15 +156,15 @@ bool wait_until_alone() {
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
   constexpr int kTries = 10'000;
   for (int i = 0; i < kTries; ++i) {
-    if (kill(-1, 0) != 0) return true;
+    if (has_residents ? visit_processes(config, [](int) {}) == 0 : kill(-1, 0) != 0) return true;
     nanosleep(&kPause, nullptr);
   }
   return false;
 }
 
 InitReply renew(const InitConfig& config) {
-  kill(-1, SIGKILL);
-  if (!wait_until_alone()) {
+  kill_others(config);
+  if (!wait_until_alone(config)) {
     errno = EBUSY;
     return failed(InitStage::leftover_process);
   }
@@ -124,7 +175,11 @@ InitReply renew(const InitConfig& config) {
 
 InitReply obey(char command, const InitConfig& config) {
   if (command == kInitRenew) return renew(config);
-  kill(-1, SIGKILL);
+  if (command == kInitResident) {
+    has_residents = true;
+    return {.pids_repeat = start_pids_at(config.first_resident_pid)};
+  }
+  kill_others(config);
   return {};
 }
 

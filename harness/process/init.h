@@ -30,13 +30,17 @@ struct InitReply {
   bool no_time_wait = false;
 };
 
-inline constexpr char kInitKill = 'k';   // SIGKILL to everybody else
-inline constexpr char kInitRenew = 'r';  // wait until nobody else is left, then make the world as new
+// Residents outlive a renewal: once one was announced, the processes with PIDs of InitConfig's range for them.
+inline constexpr char kInitKill = 'k';      // SIGKILL to everybody else but residents
+inline constexpr char kInitRenew = 'r';     // wait until nobody else but residents is left, then make the world as new
+inline constexpr char kInitResident = 'n';  // the next process is a resident
 
 struct InitConfig {
   int control = -1;  // SOCK_SEQPACKET; its end of file ends init, and the world with it
   std::size_t tmpfs_bytes = 0;
   int first_pid = 0;
+  int first_resident_pid = 0;
+  int residents = 0;  // how many PIDs are theirs
 };
 
 // Runs in the new namespaces, as PID 1. Allocates nothing.

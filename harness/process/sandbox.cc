@@ -106,7 +106,12 @@ Result<void> Sandbox::start(const SandboxOptions& options) {
   const UniqueFd theirs(ends[1]);
   const long pid = syscall(SYS_clone, kWorldFlags | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (pid < 0) return namespace_error(errno);
-  if (pid == 0) run_init({.control = theirs.get(), .tmpfs_bytes = options.tmpfs_bytes, .first_pid = kFirstPid});
+  if (pid == 0)
+    run_init({.control = theirs.get(),
+              .tmpfs_bytes = options.tmpfs_bytes,
+              .first_pid = kFirstPid,
+              .first_resident_pid = kFirstResidentPid,
+              .residents = kMaxResidents});
   init_pid_ = static_cast<pid_t>(pid);
   init_pidfd_.reset(pidfd_open(init_pid_));
   if (!init_pidfd_)
@@ -124,7 +129,8 @@ Sandbox::~Sandbox() {
   if (init_pid_ < 0) return;
   kill(init_pid_, SIGKILL);
   // Init's own death waits for ours: a PID namespace ends only when the last PID in it is reaped.
-  if (auto reaped = reap_children(); !reaped)
+  const auto reaped = reap(children_);
+  if (const auto residents = reap(residents_); !reaped || !residents)
     std::fputs("halfsent: a process of a world could not be reaped\n", stderr);
   if (!init_pidfd_) {
     waitpid(init_pid_, nullptr, 0);
@@ -156,15 +162,22 @@ Result<void> Sandbox::kill_all() { return command(kInitKill); }
 
 Result<void> Sandbox::reset() {
   if (auto killed = kill_all(); !killed) return killed.error();
-  if (auto reaped = reap_children(); !reaped) return reaped.error();
+  if (auto reaped = reap(children_); !reaped) return reaped.error();
   return command(kInitRenew);
 }
 
-Result<void> Sandbox::reap_children() {
-  for (const UniqueFd& child : children_) {
+Result<bool> Sandbox::expect_resident() {
+  if (!facts_.pids_repeat || residents_.size() >= kMaxResidents) return false;
+  if (auto placed = command(kInitResident); !placed) return placed.error();
+  resident_expected_ = true;
+  return true;
+}
+
+Result<void> Sandbox::reap(std::vector<UniqueFd>& children) {
+  for (const UniqueFd& child : children) {
     if (!wait_pidfd(child.get(), WEXITED) && errno != ECHILD) return system_error("cannot reap a process of the world");
   }
-  children_.clear();
+  children.clear();
   return {};
 }
 
@@ -175,7 +188,7 @@ Result<void> Sandbox::adopt(int pidfd) {
   std::erase_if(children_, [](const UniqueFd& child) {
     return !wait_pidfd(child.get(), WEXITED | WNOHANG | WNOWAIT) && errno == ECHILD;
   });
-  children_.push_back(std::move(own));
+  (std::exchange(resident_expected_, false) ? residents_ : children_).push_back(std::move(own));
   return {};
 }
 

@@ -42,7 +42,9 @@ struct SandboxFacts {
 // ends the world and waits until it is gone. Several sandboxes may exist side by side.
 class Sandbox {
  public:
-  static constexpr pid_t kFirstPid = 1001;                     // as seen inside
+  static constexpr pid_t kFirstPid = 1001;  // as seen inside
+  static constexpr pid_t kFirstResidentPid = 501;
+  static constexpr int kMaxResidents = 100;
   static constexpr const char* kWorldPath = "/dev/shm/world";  // as seen inside
   static constexpr const char* kCwdPath = "/dev/shm/world/cwd";
   static constexpr const char* kHomePath = "/dev/shm/world/home";
@@ -56,18 +58,25 @@ class Sandbox {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  // Ends every process of the world by SIGKILL, then makes it as new: fresh tmpfs and folders, fresh IPC namespace
-  // (SysV objects and POSIX queues gone, ids start again), PIDs start again. Kept: the network namespace, so listening
-  // sockets of the harness stay usable. Descriptors that the harness still has into the old tmpfs keep the old files;
-  // close them before. Processes made by launch() that the owner has not reaped are reaped here: a later wait for them
-  // gives ECHILD. Children of this process that came into the world otherwise (forks with CLONE_PARENT) must be reaped
-  // before, or be adopted. Errors: harness_fault; the sandbox is of no use after one.
+  // Ends every process of the world but residents by SIGKILL, then makes it as new: fresh tmpfs and folders, fresh IPC
+  // namespace (SysV objects and POSIX queues gone, ids start again), PIDs start again. Kept: the network namespace, so
+  // listening sockets of the harness stay usable. Descriptors that the harness still has into the old tmpfs keep the
+  // old files; close them before. Processes made by launch() that the owner has not reaped are reaped here: a later
+  // wait for them gives ECHILD. Children of this process that came into the world otherwise (forks with CLONE_PARENT)
+  // must be reaped before, or be adopted. Errors: harness_fault; the sandbox is of no use after one.
   Result<void> reset();
 
-  // SIGKILL to everything but init, as reset() begins with: returns when the signals are sent, not when all have died.
+  // The next process that launch() makes is a resident: it gets a PID from kFirstResidentPid on and outlives reset(),
+  // which it must not have to notice: its working folder and its IPC namespace stay the old ones. After it, reset()
+  // before anything else is started. False: PIDs cannot be chosen here, and there are no residents.
+  Result<bool> expect_resident();
+
+  // SIGKILL to everything but init and residents, as reset() begins with: returns when the signals are sent, not when
+  // all have died.
   Result<void> kill_all();
 
-  // Makes reset() reap this child too. Duplicates `pidfd`. launch() has done it for what it returns.
+  // Makes reset() (for a resident: only the destructor) reap this child too. Duplicates `pidfd`. launch() has done it
+  // for what it returns.
   Result<void> adopt(int pidfd);
 
   [[nodiscard]] pid_t init_pid() const { return init_pid_; }  // as seen by the harness
@@ -104,13 +113,15 @@ class Sandbox {
   Sandbox() = default;
   Result<void> start(const SandboxOptions& options);
   Result<void> command(char what);  // one round trip with init
-  Result<void> reap_children();
+  Result<void> reap(std::vector<UniqueFd>& children);
 
   pid_t init_pid_ = -1;
   UniqueFd init_pidfd_;
   UniqueFd control_;
   SandboxFacts facts_;
-  std::vector<UniqueFd> children_;  // pidfds; some may be reaped already
+  std::vector<UniqueFd> children_;   // pidfds; some may be reaped already
+  std::vector<UniqueFd> residents_;  // likewise
+  bool resident_expected_ = false;
 };
 
 }  // namespace halfsent

@@ -2,7 +2,7 @@
 //
 //   [scenario]  name, description, on_doubt = "retry" | "flag", naive_twin = "other.toml", expect = "held" | "violated"
 //   [world]     files = ["../sut/polling_python"] (copied into the world's folder before each execution, paths relative
-//               to the scenario file), lease = "60s", horizon = "30min", quiet = "3min"
+//               to the scenario file), lease = "60s", horizon = "30min", quiet = "3min", fork_server = true
 //   [ledger]    kind = "sqlite", path = "ledger.db" (inside the world), setup = "schema.sql" (file, relative to the
 //               scenario) and/or setup_sql = "...",
 //               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]",
@@ -83,6 +83,7 @@ struct Scenario {
   std::vector<std::filesystem::path> files;  // absolute; folders are copied with their content
   Nanoseconds lease = std::chrono::seconds{60};
   Nanoseconds horizon = std::chrono::minutes{30};
+  bool fork_server = true;
   Nanoseconds quiet = std::chrono::minutes{3};  // after everything is settled the execution goes on for this long
 
   LedgerConfig ledger;

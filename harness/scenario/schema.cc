@@ -269,6 +269,10 @@ constexpr Rule table[] = {
      }},
     {"world", "quiet", false, "How long an execution goes on after every job is settled (default 3min).",
      [](Draft& draft, const Duration& value) { positive(draft, "world.quiet", value, draft.scenario.quiet); }},
+    {"world", "fork_server", false,
+     "true (default): in a campaign a program is started once and its incarnations are forked from there, where that "
+     "is possible; false: each is started anew. What is found is confirmed by programs started anew either way.",
+     [](Draft& draft, const Truth& value) { draft.scenario.fork_server = value.value; }},
     {"ledger", "kind", false, "The kind of ledger; \"sqlite\" (default).", ledger_kind},
     {"ledger", "path", true, "The ledger's file, relative to the world's folder.", ledger_path},
     {"ledger", "setup", false, "A file of SQL that makes the ledger, relative to the scenario file.", ledger_setup},

@@ -65,14 +65,8 @@ void Engine::start(Actor& actor) {
   actor.next_index = 0;
   actor.output_fd = ::memfd_create("output", MFD_CLOEXEC);
 
-  LaunchSpec spec;
-  for (const std::string& word : actor.config->command) spec.argv.push_back(replace_all(word, "{actor}", actor.name));
-  spec.envp = environment(actor);
-  spec.stdout_fd = actor.output_fd;
-  spec.stderr_fd = actor.output_fd;
-  spec.filter = setup_.filter;
-  spec.cpu = setup_.cpu;
-  Result<Launched> launched = launch(sandbox_, spec);
+  const bool forks = template_of(actor) != nullptr;
+  Result<Launched> launched = forks ? fork_from_template(actor) : launch_actor(actor);
   if (!launched) {
     Error error = launched.error();
     error.message = "cannot start " + actor.name + ": " + error.message;
@@ -84,18 +78,34 @@ void Engine::start(Actor& actor) {
   Process& root = add_process(actor, launched->pid, status ? status->world_process : 0, nullptr, actor.incarnation);
   root.is_root = true;
   root.pidfd = std::move(launched->pidfd);
-  root.listener = std::make_shared<const UniqueFd>(std::move(launched->listener));
   actor.root = &root;
   actor.current = &root;
-  if (setup_.cpu >= 0) wake_on_this_cpu(root.listener->get());
   watch(root);
-  ready_->add(root.listener->get(), [this, &root] { on_notification(root); });
+  if (forks) {
+    join_template(root);
+  } else {
+    root.listener = std::make_shared<const UniqueFd>(std::move(launched->listener));
+    if (setup_.cpu >= 0) wake_on_this_cpu(root.listener->get());
+    ready_->add(root.listener->get(), [this, &root] { on_notification(root); });
+  }
   add_thread(root, root.pid);
   turn_process_ = &root;
   last_actor_ = &actor;
   last_incarnation_ = actor.incarnation;
   last_process_ = 0;
   record(root, Started{});
+  if (forks) clock_.advance(setup_.templates->at(actor.name).clock_cost);
+}
+
+Result<Launched> Engine::launch_actor(const Actor& actor) {
+  LaunchSpec spec;
+  for (const std::string& word : actor.config->command) spec.argv.push_back(replace_all(word, "{actor}", actor.name));
+  spec.envp = environment(actor);
+  spec.stdout_fd = actor.output_fd;
+  spec.stderr_fd = actor.output_fd;
+  spec.filter = setup_.filter;
+  spec.cpu = setup_.cpu;
+  return launch(sandbox_, spec);
 }
 
 void Engine::start_due_actors() {
@@ -123,7 +133,10 @@ Process& Engine::add_process(Actor& actor, pid_t pid, pid_t world_pid, Process* 
   process->actor = &actor;
   process->incarnation = incarnation;
   process->index = actor.next_index++;
-  if (parent != nullptr) process->listener = parent->listener;
+  if (parent != nullptr) {
+    process->listener = parent->listener;
+    process->is_forked = parent->is_forked;
+  }
   actor.processes.push_back(std::move(process));
   std::size_t living = 0;
   for (const auto& other : actors_)
@@ -173,7 +186,7 @@ Thread* Engine::find_thread(pid_t tid) {
 }
 
 // A notification came from a task that nobody has seen: a child that was quicker than its parent, or an orphan's child.
-Thread* Engine::adopt_unknown(Process& listener_root, pid_t tid) {
+Thread* Engine::adopt_unknown(const Process& listener_root, pid_t tid) {
   Actor& actor = *listener_root.actor;
   for (std::size_t i = 0; i < actor.processes.size(); ++i)  // grows while we look
     if (!actor.processes[i]->dead) find_new_tasks(*actor.processes[i]);
@@ -184,6 +197,7 @@ Thread* Engine::adopt_unknown(Process& listener_root, pid_t tid) {
   if (!pidfd) return nullptr;  // gone already
   Process& process = add_process(actor, status->process, status->world_process, nullptr, listener_root.incarnation);
   process.listener = listener_root.listener;
+  process.is_forked = listener_root.is_forked;
   process.pidfd = std::move(pidfd);
   for (const pid_t other : list_threads(status->process)) add_thread(process, other);
   watch(process);
@@ -200,8 +214,9 @@ void Engine::on_death(Process& process) {
   // Both stay readable for ever now: the pidfd, and the listener when the last process of its filter is gone.
   ready_->remove(process.pidfd.get());
   const Actor& actor = *process.actor;
-  const bool last = std::none_of(actor.processes.begin(), actor.processes.end(),
-                                 [&](const auto& p) { return p->listener == process.listener && !p->dead; });
+  const bool last =
+      !process.is_forked && std::none_of(actor.processes.begin(), actor.processes.end(),
+                                         [&](const auto& p) { return p->listener == process.listener && !p->dead; });
   if (last) ready_->remove(process.listener->get());
   if (process.is_root) {
     if (const Result<Death> death = reap(process.pid)) process.death = *death;

@@ -28,8 +28,10 @@
 #include "harness/core/history.h"
 #include "harness/core/plan.h"
 #include "harness/intercept/syscall_table.h"
+#include "harness/process/launch.h"
 #include "harness/process/sandbox.h"
 #include "harness/scenario/scenario.h"
+#include "harness/world/actor_template.h"
 #include "harness/world/execution.h"
 #include "harness/world/ledger_probe.h"
 #include "harness/world/network_barrier.h"
@@ -51,15 +53,16 @@ struct EngineSetup {
   const Scenario* scenario = nullptr;
   Sandbox* sandbox = nullptr;
   std::span<const sock_filter> filter;
-  std::span<const ResolvedFault> faults;
+  std::span<const ResolvedFault> faults = {};
   // Events that must come again, up to and including the last fault's.
-  std::span<const Event> prefix;
+  std::span<const Event> prefix = {};
   std::uint64_t seed = 1;
   Nanoseconds start_since_epoch{0};
   std::filesystem::path scratch;  // as the harness sees it
   int cpu = -1;
   std::chrono::milliseconds cpu_limit{10'000};
   bool probe = true;
+  ActorTemplates* templates = nullptr;  // actors that are in it are forked, not started
 };
 
 class Engine {
@@ -71,6 +74,12 @@ class Engine {
 
   // Runs to the end. Errors: divergence from the prefix, environment faults, scenario errors found at run time.
   Result<Execution> run();
+
+  // Instead of run(), in a world that is thrown away afterwards.
+  Result<std::optional<ActorTemplate>> make_template(const std::string& actor);
+
+  // The error of run() came from a template: without templates it may run.
+  [[nodiscard]] bool template_failed() const { return template_failed_; }
 
  private:
   // --- engine.cc: the loop
@@ -89,18 +98,31 @@ class Engine {
 
   // --- actors.cc: processes come and go
   void start(Actor& actor);
+  Result<Launched> launch_actor(const Actor& actor);
   void start_due_actors();
   Process& add_process(Actor& actor, pid_t pid, pid_t world_pid, Process* parent, int incarnation);
   Thread& add_thread(Process& process, pid_t tid);
   void find_new_tasks(Process& process);
   Thread* find_thread(pid_t tid);
-  Thread* adopt_unknown(Process& listener_root, pid_t tid);
+  Thread* adopt_unknown(const Process& listener_root, pid_t tid);
   void watch(Process& process);
   void on_death(Process& process);
   void kill_process(Process& process);
   void wait_for_deaths();
   void collect_output(Actor& actor);
   [[nodiscard]] bool is_alive(const Actor& actor) const { return actor.root != nullptr && !actor.root->dead; }
+
+  // --- actor_template.cc: incarnations that are forked
+  [[nodiscard]] std::optional<std::string> template_path(Thread& thread, const SyscallRule& rule) const;
+  [[nodiscard]] bool template_may_look_at(Thread& thread, const SyscallRule& rule);
+  [[nodiscard]] bool is_of_world(const Process& process) const;
+  [[nodiscard]] bool interpreter_starts(const Process& process) const;
+  [[nodiscard]] bool ends_template(Thread& thread, const SyscallRule& rule);
+  [[nodiscard]] const ActorTemplate* template_of(const Actor& actor) const;
+  Result<Launched> fork_from_template(Actor& actor);
+  void join_template(Process& root);
+  void give_output(Thread& thread);
+  void note_change(const Effect& effect, Treatment treatment);
 
   // --- settle.cc: until nobody runs
   void settle();
@@ -196,6 +218,7 @@ class Engine {
   void handle_image(Thread& thread);
   void handle_thread_exit(Thread& thread);
   void handle_process_exit(Thread& thread);
+  void handle_shared_objects(Thread& thread);
   void handle_unsupported(Thread& thread, const SyscallRule& rule);
   void yield_turn(Thread& thread);
   void park(Thread& thread, Effect effect);
@@ -275,6 +298,16 @@ class Engine {
   // A downstream fault that struck at the request being served.
   const Fault* request_fault_ = nullptr;
   std::set<std::string> outside_;  // paths opened for writing outside the world
+
+  // While a template is made.
+  struct TemplateWatch {
+    bool reached = false;          // the call that ends it
+    std::set<std::string> opened;  // files of the world
+    std::set<std::string> looked_at;
+  };
+  std::optional<TemplateWatch> template_watch_;
+  bool templates_stale_ = false;
+  bool template_failed_ = false;
 };
 
 }  // namespace halfsent

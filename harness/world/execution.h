@@ -26,6 +26,13 @@ struct Execution {
   History history;
   std::vector<WorkerOutput> output;
   std::uint64_t stops = 0;  // system calls answered
+  int forked = 0;           // incarnations that were forked from a template of their actor; the others were started
+};
+
+// How incarnations come to life.
+enum class StartMode {
+  execute,  // each executes its program
+  fork,     // from a template of its actor, where that is possible and the scenario allows it: the same, and faster
 };
 
 struct ExecutionOptions {
@@ -46,7 +53,7 @@ class Runner {
   // Runs the plan. Names are resolved in the histories of the plan's parents, which are run first (and kept: a sweep
   // runs the clean parent once). A fault that is never reached is not in the history; the verdict says so. Errors:
   // divergence from a parent (ExitCode::diverged), environment faults.
-  virtual Result<Execution> run(const Plan& plan) = 0;
+  virtual Result<Execution> run(const Plan& plan, StartMode start = StartMode::execute) = 0;
 
   // The world's folder as it was left by the last execution, until the next one (the harness's path).
   [[nodiscard]] virtual std::filesystem::path world_folder() const = 0;

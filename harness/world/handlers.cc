@@ -43,6 +43,7 @@ void Engine::on_notification(Process& root) {
   thread->vforks = false;
   thread->cpu_ticks_mark = 0;
   Process& process = *thread->process;
+  if (process.wants_output) give_output(*thread);
   if (thread->has_forked) {
     thread->has_forked = false;
     find_new_tasks(process);
@@ -54,7 +55,12 @@ void Engine::on_notification(Process& root) {
 }
 
 void Engine::handle_in_turn(Thread& thread) {
-  if (++thread.process->calls_in_turn > max_calls_in_turn) return yield_turn(thread);
+  if (++thread.process->calls_in_turn > max_calls_in_turn) {
+    if (!template_watch_) return yield_turn(thread);
+    --thread.process->calls_in_turn;  // so will its forks find it
+    template_watch_->reached = true;
+    return set_state(thread, Thread::State::parked);
+  }
   handle(thread);
 }
 
@@ -83,6 +89,7 @@ void Engine::reply(Thread& thread, std::int64_t value, int error) {
 }
 
 void Engine::park(Thread& thread, Effect effect) {
+  note_change(effect, find_rule(thread.notification.data.nr)->treatment);
   thread.effect = std::move(effect);
   thread.process->spins = 0;
   set_state(thread, Thread::State::parked);
@@ -101,6 +108,10 @@ void Engine::hold(Thread& thread, Wait wait) {
 void Engine::handle(Thread& thread) {
   const SyscallRule* rule = find_rule(thread.notification.data.nr);
   if (rule == nullptr) return go_on(thread);
+  if (template_watch_ && ends_template(thread, *rule)) {
+    template_watch_->reached = true;
+    return set_state(thread, Thread::State::parked);
+  }
   switch (rule->treatment) {
     case Treatment::write:
       return handle_write(thread, *rule);
@@ -147,6 +158,10 @@ void Engine::handle(Thread& thread) {
     case Treatment::signal:
       signals_possible_ = true;
       return go_on(thread);
+    case Treatment::identity:
+      return go_on(thread);
+    case Treatment::shared_objects:
+      return handle_shared_objects(thread);
     case Treatment::set_clock:
       return reply(thread, 0, EPERM);
     case Treatment::refuse:
@@ -163,6 +178,14 @@ void Engine::handle_unsupported(Thread& thread, const SyscallRule& rule) {
   set_state(thread, Thread::State::pending);
   give_up("unsupported wait " + std::string(rule.name),
           thread.process->actor->name + " called it; its time-out is not under control");
+}
+
+// The IPC namespace of a forked process is that of the world its template was made in.
+void Engine::handle_shared_objects(Thread& thread) {
+  if (!thread.process->is_forked) return go_on(thread);
+  template_failed_ = true;
+  fail(Error{.message = thread.process->actor->name + " uses SysV IPC or message queues, which a forked process cannot",
+             .mend = "set fork_server = false in [world]"});
 }
 
 void Engine::handle_clock(Thread& thread) {

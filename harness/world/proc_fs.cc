@@ -156,6 +156,8 @@ std::string descriptor_target(const UniqueFd& descriptor_folder, int fd) {
 
 std::string working_directory(pid_t process) { return read_link(AT_FDCWD, proc(process) + "/cwd"); }
 
+std::string program_of(pid_t process) { return read_link(AT_FDCWD, proc(process) + "/exe"); }
+
 std::vector<Descriptor> list_descriptors(pid_t process) {
   std::vector<Descriptor> descriptors;
   DIR* folder = ::opendir((proc(process) + "/fd").c_str());

@@ -45,6 +45,7 @@ std::string descriptor_target(pid_t process, int fd);
 UniqueFd open_descriptor_folder(pid_t process);
 std::string descriptor_target(const UniqueFd& descriptor_folder, int fd);
 std::string working_directory(pid_t process);
+std::string program_of(pid_t process);  // what it executes
 
 struct FileLock {
   std::uint64_t inode = 0;

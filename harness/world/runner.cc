@@ -95,11 +95,13 @@ class SandboxRunner final : public Runner {
   SandboxRunner(Scenario scenario, ExecutionOptions options) : scenario_(std::move(scenario)), options_(options) {}
 
   Result<void> prepare();
-  Result<Execution> run(const Plan& plan) override;
+  Result<Execution> run(const Plan& plan, StartMode start) override;
   [[nodiscard]] fs::path world_folder() const override { return sandbox_->root() / "cwd"; }
 
  private:
   Result<Execution> execute(const Plan& plan, std::span<const ResolvedFault> faults, std::span<const Event> prefix);
+  Result<void> make_templates(std::uint64_t seed);
+  [[nodiscard]] EngineSetup setup_for(std::uint64_t seed) const;
   Result<void> fill_world();
 
   Scenario scenario_;
@@ -110,7 +112,10 @@ class SandboxRunner final : public Runner {
   std::vector<WorldFile> files_;
   Nanoseconds start_since_epoch_{0};
   int cpu_ = -1;
-  std::map<std::string, History> parents_;  // by the plan that gave them
+  std::map<std::string, History> parents_;       // by the plan that gave them
+  StartMode start_ = StartMode::execute;         // of the plan that is being run
+  std::optional<std::uint64_t> templates_seed_;  // what they were made with
+  ActorTemplates templates_;                     // die before the sandbox
 };
 
 Result<void> SandboxRunner::prepare() {
@@ -155,25 +160,61 @@ Result<void> SandboxRunner::fill_world() {
 
 Result<Execution> SandboxRunner::execute(const Plan& plan, std::span<const ResolvedFault> faults,
                                          std::span<const Event> prefix) {
+  const bool forks = start_ == StartMode::fork && scenario_.fork_server;
+  if (forks && templates_seed_ != plan.seed) {
+    if (Result<void> made = make_templates(plan.seed); !made) return made.error();
+  }
   if (Result<void> filled = fill_world(); !filled) return filled.error();
-  Engine engine({.scenario = &scenario_,
-                 .sandbox = sandbox_.get(),
-                 .filter = filter_,
-                 .faults = faults,
-                 .prefix = prefix,
-                 .seed = plan.seed,
-                 .start_since_epoch = start_since_epoch_,
-                 .scratch = scratch_->path(),
-                 .cpu = cpu_,
-                 .cpu_limit = options_.cpu_limit,
-                 .probe = options_.probe});
-  Result<Execution> execution = engine.run();
+  EngineSetup setup = setup_for(plan.seed);
+  setup.faults = faults;
+  setup.prefix = prefix;
+  if (forks && !templates_.empty()) setup.templates = &templates_;
+  bool template_failed = false;
+  Result<Execution> execution = [&] {
+    Engine engine(setup);
+    Result<Execution> done = engine.run();
+    template_failed = engine.template_failed();
+    return done;
+  }();
+  if (!execution && template_failed) {
+    templates_.clear();
+    return execute(plan, faults, prefix);
+  }
   if (execution) execution->history.plan = to_string(plan);
   return execution;
 }
 
+EngineSetup SandboxRunner::setup_for(std::uint64_t seed) const {
+  return {.scenario = &scenario_,
+          .sandbox = sandbox_.get(),
+          .filter = filter_,
+          .seed = seed,
+          .start_since_epoch = start_since_epoch_,
+          .scratch = scratch_->path(),
+          .cpu = cpu_,
+          .cpu_limit = options_.cpu_limit,
+          .probe = options_.probe};
+}
+
+// One for each actor whose program allows it. Where one cannot be made its incarnations execute: that is no error.
+Result<void> SandboxRunner::make_templates(std::uint64_t seed) {
+  templates_.clear();
+  templates_seed_ = seed;
+  for (const ActorConfig& config : scenario_.actors) {
+    for (int n = 1; n <= config.count; ++n) {
+      if (Result<void> filled = fill_world(); !filled) return filled.error();
+      const std::string name = config.name + "-" + std::to_string(n);
+      Engine engine(setup_for(seed));
+      Result<std::optional<ActorTemplate>> made = engine.make_template(name);
+      if (made && *made) templates_.emplace(name, std::move(**made));
+    }
+  }
+  return {};
+}
+
 // Resolves the faults one after another, each in the history of the plan with those before it.
-Result<Execution> SandboxRunner::run(const Plan& plan) {
+Result<Execution> SandboxRunner::run(const Plan& plan, StartMode start) {
+  start_ = start;
   std::vector<ResolvedFault> resolved;
   std::vector<ResolvedFault> open;
   Plan known{.scenario = plan.scenario, .seed = plan.seed, .faults = {}};

@@ -9,6 +9,7 @@
 #include <sys/ipc.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -359,7 +360,13 @@ void spin_on_waitpid() {
   say("status", WEXITSTATUS(status));
 }
 
+void shared_memory() {
+  const int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+  say("attached", id >= 0 && shmat(id, nullptr, 0) != reinterpret_cast<void*>(-1) ? 1 : 0);
+}
+
 const std::map<std::string, std::function<void()>> modes = {
+    {"shared_memory", shared_memory},
     {"alarm", alarm_default},
     {"interval", interval_timer},
     {"posix_timer", posix_timer},

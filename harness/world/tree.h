@@ -124,6 +124,8 @@ struct Process {
   std::uint64_t random_calls = 0;
   std::vector<LockAttempt> ledger_locks;  // those that it may hold: whether it was given them only the kernel knows
   std::optional<int> exit_code{};         // what it has told exit_group
+  bool is_forked = false;                 // it, or its root, comes from a template, whose listener it shares
+  bool wants_output = false;              // forked and not given its own output yet
   int calls_in_turn = 0;                  // answered since it was released
   int spins = 0;        // turns that it has given up for having made too many calls, one after another
   bool yields = false;  // the others of its actor come first
@@ -146,7 +148,8 @@ struct Actor {
   Nanoseconds skew{0};
   bool refused = false;  // connects are refused
   std::optional<Nanoseconds> refused_until{};
-  int output_fd = -1;  // memfd of the current incarnation, owned by the engine
+  bool watches_template = false;  // the listener of its template is waited for
+  int output_fd = -1;             // memfd of the current incarnation, owned by the engine
 };
 
 }  // namespace halfsent

@@ -70,7 +70,7 @@ void Worlds::use(Scenario scenario, ExecutionOptions options) {
   runner_ = std::move(*runner);
 }
 
-Execution Worlds::run(std::string_view faults, std::uint64_t seed) {
+Execution Worlds::run(std::string_view faults, std::uint64_t seed, StartMode start) {
   if (runner_ == nullptr) return {};
   std::string text = "scenario test; seed " + std::to_string(seed);
   if (!faults.empty()) text += "; " + std::string(faults);
@@ -79,7 +79,7 @@ Execution Worlds::run(std::string_view faults, std::uint64_t seed) {
     ADD_FAILURE() << plan.error().to_string();
     return {};
   }
-  Result<Execution> execution = runner_->run(*plan);
+  Result<Execution> execution = runner_->run(*plan, start);
   if (!execution) {
     ADD_FAILURE() << execution.error().to_string();
     return {};

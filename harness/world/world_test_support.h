@@ -35,7 +35,7 @@ class Worlds : public testing::Test {
   // Makes the runner that run() uses.
   void use(Scenario scenario, ExecutionOptions options = {});
   // Runs `faults` (a plan without its first words). Fails the test on an error, and returns an empty execution then.
-  Execution run(std::string_view faults = "", std::uint64_t seed = 1);
+  Execution run(std::string_view faults = "", std::uint64_t seed = 1, StartMode start = StartMode::execute);
   Execution run_alone(const Command& command);  // use + run
   Execution run_python(std::string_view text);  // the same for one Python program
 
