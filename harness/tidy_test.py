@@ -34,7 +34,7 @@ LAYERS = {
     "harness/explore": ("harness/core",),
     "harness/scenario": ("harness/core",),
     "harness/intercept": ("harness/core",),
-    "harness/process": ("harness/core",),
+    "harness/process": ("harness/core", "harness/intercept"),
     "fakes": ("harness/core", "harness/scenario"),
     "harness/world": ("harness/core", "harness/scenario", "harness/intercept", "harness/process", "fakes"),
     "reports": ("harness/core", "harness/contract", "harness/explore"),
