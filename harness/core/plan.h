@@ -25,7 +25,9 @@ namespace halfsent {
 
 enum class FaultKind { kill, hold, term, drop, reset, stall, status, half, late, refuse, skew, step, restart };
 
-enum class KillScope { tree, process, child };
+// Who of the actor's processes: all; the one that is at the boundary; that one unless it is the first, then the
+// youngest other; the first alone, whose children go on as orphans.
+enum class KillScope { tree, process, child, root };
 enum class RestartMode { after, never, while_peer_lives };
 
 // As the target of a fault of actors: every actor, wherever any of them is at the boundary ("kill all" is the end of

@@ -96,7 +96,7 @@ Fault any_fault(FaultKind kind) {
   if (known.needs_duration) fault.duration = *positive;
   if (fault.kind == FaultKind::refuse && *rc::gen::arbitrary<bool>()) fault.duration = *positive;
   if (fault.kind == FaultKind::skew || fault.kind == FaultKind::step) fault.duration = *any_length;
-  if (fault.kind == FaultKind::kill) fault.scope = static_cast<KillScope>(*rc::gen::inRange(0, 3));
+  if (fault.kind == FaultKind::kill) fault.scope = static_cast<KillScope>(*rc::gen::inRange(0, 4));
   if (fault.kind == FaultKind::status) fault.status = *rc::gen::inRange(200, 600);
   if (fault.kind == FaultKind::restart) {
     fault.restart = static_cast<RestartMode>(*rc::gen::inRange(0, 3));
@@ -140,6 +140,7 @@ TEST(FaultTable, EveryExampleIsCanonicalAndOfItsKind) {
 TEST(FaultTable, WhatIsOptionalMayBeLeftOutOrGiven) {
   EXPECT_EQ(only_fault("kill w process at after_claim k").scope, KillScope::process);
   EXPECT_EQ(only_fault("kill w child at after_claim k").scope, KillScope::child);
+  EXPECT_EQ(only_fault("kill w root at after_claim k").scope, KillScope::root);
   EXPECT_EQ(to_string(only_fault("kill w tree at after_claim k #1")), "kill w at after_claim k");
   EXPECT_EQ(only_fault("refuse w").duration, 0s);
   EXPECT_EQ(to_string(only_fault("refuse w for 3s")), "refuse w for 3s");

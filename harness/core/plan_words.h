@@ -14,7 +14,7 @@ inline constexpr std::string_view downstream_word = "downstream";
 inline constexpr std::string_view announced_prefix = "at:";  // of boundaries that a worker announces
 
 // In the order of KillScope and of RestartMode.
-inline constexpr std::array<std::string_view, 3> kill_scope_names = {"tree", "process", "child"};
+inline constexpr std::array<std::string_view, 4> kill_scope_names = {"tree", "process", "child", "root"};
 inline constexpr std::array<std::string_view, 3> restart_mode_names = {"after", "never", "while_peer_lives"};
 
 // May stand in a plan without quotes.

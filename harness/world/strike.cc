@@ -47,6 +47,12 @@ std::vector<Process*> Engine::victims_of(const Fault& fault, Actor& actor, Seq s
   });
   if (fault.scope == KillScope::process)
     return struck == living.end() ? std::vector<Process*>{} : std::vector<Process*>{*struck};
+  if (fault.scope == KillScope::root) {
+    const auto root = std::find_if(living.begin(), living.end(), [&](const Process* process) {
+      return process->incarnation == at.incarnation && process->is_root;
+    });
+    return root == living.end() ? std::vector<Process*>{} : std::vector<Process*>{*root};
+  }
   // child: the process itself when it is one, else the youngest child.
   if (struck != living.end() && !(*struck)->is_root) return {*struck};
   const auto child =

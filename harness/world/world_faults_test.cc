@@ -104,6 +104,14 @@ TEST_F(Faults, AKillOfAProcessLeavesAnOrphanThatFinishes) {
   EXPECT_GE(execution.history.events.back().at, 5s);
 }
 
+TEST_F(Faults, AKillOfTheRootAtAStopOfItsChildLeavesAnOrphanThatFinishes) {
+  use(scenario({python(family)}));
+  const Execution execution = run("restart a-1 never; kill a-1 root at at:child");
+  EXPECT_EQ(output_of(execution), "") << story(execution);
+  EXPECT_TRUE(child_finished(*runner_)) << story(execution);
+  EXPECT_GE(execution.history.events.back().at, 5s);
+}
+
 TEST_F(Faults, AKillOfATreeLeavesNobody) {
   use(scenario({python(family)}));
   const Execution execution = run("restart a-1 never; kill a-1 at at:parent");
