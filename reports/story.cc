@@ -95,6 +95,14 @@ class Teller {
                       .waits_before = std::exchange(waits_, 0)});
   }
 
+  // What the event's process does. That it outlived the first process of its tree is told once.
+  void say_done(const std::string& text) {
+    const bool newly = is_orphan() && told_orphans_.insert({life(), event_->process}).second;
+    say(actor(), newly ? "now an orphan, " + text : text);
+  }
+
+  [[nodiscard]] bool is_orphan() const { return event_->process > 0 && ended_roots_.contains(life()); }
+
   void tell_leases_until(Nanoseconds now) {
     for (auto& [key, row] : rows_) {
       if (row.lease_told || row.state != JobState::leased || row.lease_until > now || !row.holder) continue;
@@ -129,8 +137,8 @@ class Teller {
     request_jobs_[request.request] = request.job.empty() ? request.key : request.job;
     const std::string what = request.job.empty() || request.job == request.key ? "" : " for " + quote_key(request.job);
     const std::string key = request.key.empty() ? "without a key" : "with key " + quote_key(request.key);
-    say(actor(), fmt::format("sends request {}{} {}{}", request.request, what, key,
-                             request.client_retry ? " (its client library sent it again)" : ""));
+    say_done(fmt::format("sends request {}{} {}{}", request.request, what, key,
+                         request.client_retry ? " (its client library sent it again)" : ""));
   }
 
   void on(const Accepted& accepted) {
@@ -170,8 +178,8 @@ class Teller {
       row.lease_told = change.lease_until.count() < 0;
     }
     if (!is_told(change.key)) return;
-    say(event_->actor.empty() ? "ledger" : actor(),
-        change.to == JobState::leased ? claim_text(change, before) : change_text(change, before));
+    const std::string text = change.to == JobState::leased ? claim_text(change, before) : change_text(change, before);
+    event_->actor.empty() ? say("ledger", text) : say_done(text);
   }
 
   [[nodiscard]] std::string claim_text(const LedgerChanged& change, const Row& before) const {
@@ -232,13 +240,17 @@ class Teller {
   }
 
   void on(const Ended& ended) {
+    if (event_->process == 0) ended_roots_.insert(life());
+    // A process for each step and its good end is how some workers work.
+    const bool usual = event_->process > 0 && ended.how == Ended::How::exited && ended.code == 0;
+    if (usual && !is_orphan()) return;
     switch (ended.how) {
       case Ended::How::killed_by_plan:
         return say(actor(), "is killed" + what_the_ledger_says());
       case Ended::How::exited:
-        return say(actor(), ended.code == 0 ? "exits" : fmt::format("exits with code {}", ended.code));
+        return say_done(ended.code == 0 ? "exits" : fmt::format("exits with code {}", ended.code));
       case Ended::How::signalled:
-        return say(actor(), fmt::format("is ended by signal {}{}", ended.code, what_the_ledger_says()));
+        return say_done(fmt::format("is ended by signal {}{}", ended.code, what_the_ledger_says()));
       case Ended::How::ended_with_world:
         return;
     }
@@ -267,6 +279,8 @@ class Teller {
   std::map<std::uint64_t, bool> told_requests_;
   std::map<std::uint64_t, Life> requesters_;
   std::map<std::uint64_t, std::string> request_jobs_;
+  std::set<Life> ended_roots_;  // lives whose first process is dead
+  std::set<std::pair<Life, int>> told_orphans_;
   std::map<std::string, Nanoseconds> struck_;  // when a fault last struck the actor
   std::string uncertain_;
   int waits_ = 0;

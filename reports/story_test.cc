@@ -78,6 +78,28 @@ TEST(Story, ARenewalIsNoClaim) {
   EXPECT_THAT(text, Not(HasSubstr("runs out")));
 }
 
+TEST(Story, AnOrphanIsToldAsOneOnceAndTheGoodEndsOfOtherChildrenAreNot) {
+  HistoryBuilder h;
+  h.schedules("k").by("a").starts().by("a", 1, 1).claims("k").ends(Ended::How::exited);
+  h.at(1ms).by("a", 1, 2).stops("sendto", "downstream").by("a").fires(0, "kill a root at before_send k").is_killed();
+  h.at(2ms).by("a", 2).starts().by("a", 1, 2).requests(1, "k").accepts(1, "k").ends(Ended::How::exited, 23);
+  h.at(3ms).by("a", 2, 1).ends(Ended::How::exited, 4).by("a", 1, 3).ends(Ended::How::exited);
+  EXPECT_EQ(story(h.finishes("drained"), Verdict{}, plain),
+            R"(  0.000 s  ledger      k is pending
+  0.000 s  a           starts
+  0.000 s  a/1         claims k (attempt 1, lease until 60.000 s)
+  0.001 s  FAULT       kill a root at before_send k
+  0.001 s  a           is killed
+  0.002 s  a (2)       starts again as incarnation 2
+  0.002 s  a/2         now an orphan, sends request 1 with key k
+  0.002 s  downstream  accepts request 1 from a
+  0.002 s  a/2         exits with code 23
+  0.003 s  a (2)/1     exits with code 4
+  0.003 s  a/3         now an orphan, exits
+  0.003 s  end         drained
+)");
+}
+
 TEST(Story, OnlyTheViolatedJobIsToldUnlessAnotherIsAskedFor) {
   HistoryBuilder h;
   h.schedules("j").schedules("k").by("a").claims("j").delivers(1, "j").marks("j").claims("k");
