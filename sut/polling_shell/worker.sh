@@ -9,7 +9,7 @@
 # in hexadecimal, the body is made by SQLite's json_object, and only a key of plain characters is sent as a header.
 set -u # and not -e: each failure is looked at where it happens
 
-readonly lease_s=60 poll_s=5 send_timeout_s=10 retry_delay_s=15 max_attempts=5
+readonly lease_s=60 poll_s=10 send_timeout_s=10 retry_delay_s=15 max_attempts=5
 
 usage() {
   printf 'usage: worker.sh NAME DATABASE URL --on-doubt retry|flag\n' >&2
