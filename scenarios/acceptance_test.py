@@ -38,11 +38,12 @@ class Doctor(AcceptanceTest):
 
 class SweepTest(AcceptanceTest):
     scenario = None
+    timeout = 540
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.sweep = cls.halfsent("run", f"scenarios/{cls.scenario}.toml", timeout=540)
+        cls.sweep = cls.halfsent("run", f"scenarios/{cls.scenario}.toml", timeout=cls.timeout)
 
     def count(self, pattern):
         """A number of the totals under the matrix; 0 where it is not told."""
