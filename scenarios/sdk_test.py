@@ -74,10 +74,10 @@ halfsent.at("cut", "k\\0rest");
         ("go",), "halfsent.go", "main.go", f"""package main
 import "example/halfsent"
 func main() {{
-	halfsent.At("here", "{KEY}")
-	halfsent.At("a/b", "x/y z")
-	halfsent.At("alone", "")
-	halfsent.At("cut", "k\\x00rest")
+  halfsent.At("here", "{KEY}")
+  halfsent.At("a/b", "x/y z")
+  halfsent.At("alone", "")
+  halfsent.At("cut", "k\\x00rest")
 }}
 """, ("./program",), ("sh", "-c", "mkdir halfsent && mv halfsent.go halfsent/ && go mod init example && "
                       "GOFLAGS=-mod=mod GOPROXY=off go build -o program .")),
@@ -124,7 +124,7 @@ class Helper(AcceptanceTest):
     def scenario(self):
         """A worker that claims, runs the program, sends and marks."""
         if not self.language.is_driven:
-            self.skipTest("now and then the end of its process leaves the worker that waits for it asleep in the kernel")
+            self.skipTest("now and then its end leaves the process that waits for it asleep in the kernel")
         (self.home / "worker.sh").write_text(
             "set -e\n"
             "ledger() { sqlite3 -batch ledger.db \"UPDATE jobs SET state = '$1'\"; }\n"
@@ -147,7 +147,7 @@ class Helper(AcceptanceTest):
 
     def test_a_kill_strikes_there(self):
         if not self.language.repeats:
-            self.skipTest("threads of its run-time make the time of a stop the kernel's choice, so that a plan may diverge")
+            self.skipTest("threads of its run-time make the time of a stop the kernel's choice: a plan may diverge")
         scenario = self.scenario()
         done = self.halfsent("run", scenario, "--plan", f"scenario sdk; kill worker-1 at at:here {KEY}")
         self.assertIn("1 of 1 fault fired", done.stdout, done.stderr)

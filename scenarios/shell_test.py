@@ -73,7 +73,8 @@ class ShellOrphans(AcceptanceTest):
 
     def test_sqlite3_goes_on_to_mark_when_the_shell_is_killed_and_the_story_says_so(self):
         story = self.story(f"kill worker-1 root at in_mark {K1} #3")
-        self.assertRegex(story, rf"(?m) worker-1 +is killed\n(?:.*\n)*?.* worker-1/\d+ +now an orphan, marks {K1} delivered$")
+        self.assertRegex(story, rf"(?m) worker-1 +is killed\n(?:.*\n)*?"
+                                rf".* worker-1/\d+ +now an orphan, marks {K1} delivered$")
 
     def test_a_shell_that_is_terminated_leaves_orphans_too(self):
         self.assertRegex(self.story(f"term worker-1 at before_send {K1}"),
@@ -83,8 +84,8 @@ class ShellOrphans(AcceptanceTest):
         self.assertNotIn("orphan", self.story(f"kill worker-1 at before_send {K1}"))
 
     def test_a_killed_helper_is_survived_by_the_shell(self):
-        for fault in (f"kill worker-1 child at {boundary} {K1}" for boundary in ("in_claim", "after_claim", "before_send",
-                                                                                 "after_accept", "in_mark")):
+        for boundary in ("in_claim", "after_claim", "before_send", "after_accept", "in_mark"):
+            fault = f"kill worker-1 child at {boundary} {K1}"
             with self.subTest(fault):
                 self.assertNotIn("starts again", self.story(fault))
 
