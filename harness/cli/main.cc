@@ -9,6 +9,7 @@
 
 #include "harness/cli/campaign.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/list.h"
 
 namespace halfsent {
 namespace {
@@ -45,6 +46,53 @@ void install_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
+CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
+  CLI::App* run = app.add_subcommand("run", "Sweep every window of a scenario, or run one plan");
+  run->footer(
+      "Examples:\n  halfsent run scenarios/polling_cpp.toml\n"
+      "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept "
+      "4187:2026-W33'");
+  run->add_option("scenario", options.scenario, "the scenario's TOML file")->required();
+  run->add_option("--plan", options.plan, "a plan, or a file that holds one; without it every window is swept");
+  run->add_option("--seed", options.seed, "seed of the world's randomness")->capture_default_str();
+  run->add_option("--out", common.out, "folder for histories")->capture_default_str();
+  run->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  run->add_flag("--keep-passes", options.keep_passes, "keep the histories of executions that passed");
+  run->add_flag("!--no-twin", options.twin, "do not run the naive twin after a sweep that holds");
+  return run;
+}
+
+CLI::App* add_replay(CLI::App& app, ReplayOptions& options, CommonOptions& common) {
+  CLI::App* replay = app.add_subcommand("replay", "Run a plan again, exactly");
+  replay->footer(
+      "Examples:\n  halfsent replay 'scenario polling_python_naive; kill worker-1 at after_accept 4187:2026-W33'\n"
+      "  halfsent replay 'scenario polling_cpp; drop downstream at after_accept 4187:2026-W33' --repeat 5");
+  replay->add_option("plan", options.plan, "a plan, or a file that holds one")->required();
+  replay->add_option("--scenario", options.scenario,
+                     "the scenario's file; without it scenarios/NAME.toml or NAME.toml");
+  replay->add_option("--repeat", options.repeat, "so many times; different histories are a divergence")
+      ->check(CLI::Range(1, 1000000));
+  replay->add_option("--out", common.out, "folder for histories")->capture_default_str();
+  return replay;
+}
+
+CLI::App* add_windows(CLI::App& app, std::filesystem::path& scenario) {
+  CLI::App* windows = app.add_subcommand("windows", "List each step of an execution without faults, with its names");
+  windows->footer("Example:\n  halfsent windows scenarios/polling_python.toml");
+  windows->add_option("scenario", scenario, "the scenario's TOML file")->required();
+  return windows;
+}
+
+CLI::App* add_list(CLI::App& app, ListOptions& options) {
+  CLI::App* list = app.add_subcommand("list", "List scenarios, faults, invariants, strategies and boundaries");
+  list->footer("Examples:\n  halfsent list\n  halfsent list faults\n  halfsent list scenarios scenarios/");
+  list->add_option("what", options.topic, "one of them; without it all")->check(CLI::IsMember(list_topics()));
+  list->add_option("folder", options.folder, "where scenarios are looked for")->capture_default_str();
+  return list;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Halfsent kills real workers in every crash window and proves that each job is delivered exactly once or visibly "
@@ -53,44 +101,19 @@ int run(int argc, char** argv) {
       "inconclusive."};
   app.require_subcommand(1);
   app.set_version_flag("--version", HALFSENT_VERSION);
+  app.footer("`halfsent COMMAND --help` says more about a command and has examples.");
   CommonOptions common;
   std::string colour = "auto";
   app.add_option("--color", colour, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
 
   RunOptions run_options;
-  CLI::App* run_app = app.add_subcommand("run", "Sweep every window of a scenario, or run one plan");
-  run_app->footer(
-      "Examples:\n  halfsent run scenarios/polling_python_naive.toml\n"
-      "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept "
-      "4187:2026-W33'");
-  run_app->add_option("scenario", run_options.scenario, "the scenario's TOML file")->required();
-  run_app->add_option("--plan", run_options.plan, "a plan, or a file that holds one; without it every window is swept");
-  run_app->add_option("--seed", run_options.seed, "seed of the world's randomness")->capture_default_str();
-  run_app->add_option("--out", common.out, "folder for histories")->capture_default_str();
-  run_app->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")
-      ->check(CLI::Range(0, 256))
-      ->capture_default_str();
-  run_app->add_flag("--keep-passes", run_options.keep_passes, "keep the histories of executions that passed");
-  run_app->add_flag("!--no-twin", run_options.twin, "do not run the naive twin after a sweep that holds");
-
   ReplayOptions replay_options;
-  CLI::App* replay_app = app.add_subcommand("replay", "Run a plan again, exactly");
-  replay_app->footer(
-      "Examples:\n  halfsent replay 'scenario polling_python_naive; kill worker-1 at after_accept 4187:2026-W33'\n"
-      "  halfsent replay bug.plan --repeat 50");
-  replay_app->add_option("plan", replay_options.plan, "a plan, or a file that holds one")->required();
-  replay_app->add_option("--scenario", replay_options.scenario,
-                         "the scenario's file; without it scenarios/NAME.toml or NAME.toml");
-  replay_app->add_option("--repeat", replay_options.repeat, "so many times; different histories are a divergence")
-      ->check(CLI::Range(1, 1000000));
-  replay_app->add_option("--out", common.out, "folder for histories")->capture_default_str();
-
+  ListOptions list_options;
   std::filesystem::path windows_scenario;
-  CLI::App* windows_app =
-      app.add_subcommand("windows", "List each step of an execution without faults, with its names");
-  windows_app->footer("Example:\n  halfsent windows scenarios/polling_python.toml");
-  windows_app->add_option("scenario", windows_scenario, "the scenario's TOML file")->required();
-
+  const CLI::App* run_app = add_run(app, run_options, common);
+  const CLI::App* replay_app = add_replay(app, replay_options, common);
+  const CLI::App* windows_app = add_windows(app, windows_scenario);
+  const CLI::App* list_app = add_list(app, list_options);
   CLI::App* doctor_app = app.add_subcommand("doctor", "Check what this machine allows, and name the mend");
   doctor_app->footer("Example:\n  halfsent doctor");
 
@@ -105,6 +128,7 @@ int run(int argc, char** argv) {
   if (run_app->parsed()) return static_cast<int>(run_command(run_options, common));
   if (replay_app->parsed()) return static_cast<int>(replay_command(replay_options, common));
   if (windows_app->parsed()) return static_cast<int>(windows_command(windows_scenario, common));
+  if (list_app->parsed()) return static_cast<int>(list_command(list_options, common.style));
   if (doctor_app->parsed()) return static_cast<int>(doctor_command(common));
   return static_cast<int>(ExitCode::usage);
 }

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/boundary.h"
@@ -10,6 +11,12 @@
 #include "harness/core/plan.h"
 
 namespace halfsent {
+
+struct StrategyInfo {
+  std::string_view name;
+  std::string_view summary;  // which plans, and how it is run
+};
+std::span<const StrategyInfo> strategy_table();
 
 struct SweepOptions {
   std::vector<FaultKind> faults = {FaultKind::kill, FaultKind::hold, FaultKind::drop};
