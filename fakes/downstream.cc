@@ -104,6 +104,7 @@ struct Downstream::Impl {
   }
 
   Arrival arrive(const Connection& connection, ReceivedRequest&& request) {
+    if (config.witness) config.witness(request);
     Arrival arrival;
     arrival.id = ++requests_seen;
     arrival.connection = connection.id();

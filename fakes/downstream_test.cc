@@ -10,12 +10,15 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "fakes/request_reader.h"
 #include "fakes/test_bench.h"
 
 namespace halfsent {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using namespace testing;
 using namespace std::chrono_literals;
@@ -51,6 +54,19 @@ TEST(Downstream, ARequestArrivesWithAllThatIsKnownAboutIt) {
   EXPECT_EQ(arrival.path, "/send?x=1");
   EXPECT_EQ(arrival.body_digest, hex_digest(body));
   EXPECT_EQ(arrival.index_on_connection, 0u);
+}
+
+TEST(Downstream, AWitnessSeesEachRequestAsItWasSent) {
+  std::vector<ReceivedRequest> seen;
+  DownstreamConfig config = config_with(header_key("idempotency-key"));
+  config.witness = [&seen](const ReceivedRequest& request) { seen.push_back(request); };
+  Bench bench(config);
+  bench.client().send(post("/send?x=1", "k-1", "{}"));
+  ASSERT_TRUE(bench.pump_until_arrivals(1));
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].target, "/send?x=1");
+  EXPECT_EQ(seen[0].body, "{}");
+  EXPECT_THAT(seen[0].fields, Contains(Field(&HeaderField::value, "k-1")));
 }
 
 TEST(Downstream, NoByteOfTheAnswerIsSentBeforeItIsGiven) {

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -44,6 +45,8 @@ struct KeySource {
   friend bool operator==(const KeySource&, const KeySource&) = default;
 };
 
+struct ReceivedRequest;  // fakes/request_reader.h
+
 struct DownstreamConfig {
   std::uint16_t port = 8080;
   KeySource key = {};
@@ -53,6 +56,8 @@ struct DownstreamConfig {
   Nanoseconds dedupe_window = std::chrono::hours{24};
   std::size_t max_body_bytes = 64u << 20;
   std::size_t max_header_bytes = 64u << 10;
+  // Sees each request as it arrived, in order; for a harness that looks for keys. No scenario sets it.
+  std::function<void(const ReceivedRequest&)> witness = {};
 };
 
 struct LedgerConfig {
