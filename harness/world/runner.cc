@@ -36,6 +36,9 @@ Result<WorldFile> read_file(const fs::path& from, const fs::path& name) {
   return WorldFile{.name = name, .mode = fs::status(from).permissions(), .content = content.str()};
 }
 
+// What lies in a worker's folder and is no part of it: what Python, git and we leave behind.
+bool is_left_out(const fs::path& part) { return part == "__pycache__" || part == ".git" || part == "halfsent-runs"; }
+
 // Folders are copied with their content, in the order of their names.
 Result<std::vector<WorldFile>> read_files(const std::vector<fs::path>& sources) {
   std::vector<WorldFile> files;
@@ -51,7 +54,7 @@ Result<std::vector<WorldFile>> read_files(const std::vector<fs::path>& sources) 
     std::sort(entries.begin(), entries.end());
     for (const fs::path& entry : entries) {
       const fs::path name = entry.lexically_relative(source);
-      if (std::any_of(name.begin(), name.end(), [](const fs::path& part) { return part == "__pycache__"; })) continue;
+      if (std::any_of(name.begin(), name.end(), is_left_out)) continue;
       if (fs::is_directory(entry)) {
         files.push_back({.name = name, .mode = fs::perms::owner_all, .content = {}, .is_folder = true});
         continue;
@@ -148,6 +151,12 @@ Result<void> SandboxRunner::prepare() {
     }
     Result<WorldFile> ledger = read_file(file, scenario_.ledger.path);
     if (!ledger) return ledger.error();
+    // A log of another database beside ours would be read as ours.
+    const std::string name = fs::path(scenario_.ledger.path).lexically_normal();
+    std::erase_if(files_, [&](const WorldFile& other) {
+      const std::string path = other.name.lexically_normal();
+      return path == name || path == name + "-wal" || path == name + "-shm" || path == name + "-journal";
+    });
     files_.push_back(std::move(*ledger));
   }
   return {};

@@ -30,6 +30,15 @@ if pid == 0: os._exit(0)
 os.wait()
 )";
 
+TEST_F(Worlds, WhatLiesBesideTheWorkersOwnLedgerDoesNotGetIntoTheWorld) {
+  write("ledger.db", "an old one");
+  write("ledger.db-wal", "its log");
+  write("ledger.db-journal", "its journal");
+  write("worker.txt", "kept");
+  const Execution execution = run_alone(shell("head -c 6 ledger.db; echo; ls"));
+  EXPECT_EQ(output_of(execution), "SQLite\nledger.db\nworker.txt\n");
+}
+
 TEST_F(Worlds, RandomnessAndIdentityRepeat) {
   Scenario two = scenario({python(identity)});
   two.actors[0].count = 2;
