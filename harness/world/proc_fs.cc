@@ -108,6 +108,10 @@ std::optional<ProcStat> read_stat(pid_t process, pid_t tid) {
   return stat;
 }
 
+bool is_on_its_way(pid_t process, pid_t tid) {
+  return slurp(proc(process) + "/task/" + std::to_string(tid) + "/syscall") == "running\n";
+}
+
 std::optional<int> read_wait_status(pid_t process) {
   const std::string text = slurp(proc(process) + "/stat");
   const std::size_t end_of_name = text.rfind(')');

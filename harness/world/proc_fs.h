@@ -33,6 +33,11 @@ struct ProcStat {
 };
 std::optional<ProcStat> read_stat(pid_t process, pid_t tid);
 
+// Whether the thread is on its way although its state letter may say that it sleeps: the kernel sets the state before
+// it looks whether there is anything to wait for (wait4 even while it reaps), and may take the processor away in
+// between. Waits until the thread has gone to sleep or on. False also where the kernel does not tell.
+bool is_on_its_way(pid_t process, pid_t tid);
+
 // Of a zombie, as wait4 would report it.
 std::optional<int> read_wait_status(pid_t process);
 

@@ -146,6 +146,7 @@ bool Engine::look_at(Thread& thread, bool first_look) {
   if ((asleep || (stat->state == 'D' && thread.vforks)) && !first_look) {
     // Seen asleep twice. A stop that is on its way to us is asleep too: let it come first.
     if (ready_->handle_all()) return true;
+    if (stat->state == 'S' && is_on_its_way(process.pid, thread.tid)) return false;
     set_state(thread, asleep ? Thread::State::in_kernel : Thread::State::in_vfork);
     if (std::exchange(thread.has_forked, false)) find_new_tasks(process);
     return true;
