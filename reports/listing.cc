@@ -1,6 +1,7 @@
 #include "reports/listing.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -42,9 +43,13 @@ std::string scenario_list(const std::string& folder, const std::vector<ListedSce
 
 std::string fault_list(const Style& style) {
   std::string out = heading("faults: what a plan is made of", style);
-  for (const FaultInfo& fault : fault_table())
-    out += fmt::format("  {}\n      {}\n      e.g. {}\n", paint(fault.syntax, Paint::bold, style), fault.summary,
-                       fault.example);
+  for (const FaultInfo& fault : fault_table()) {
+    std::vector<std::string_view> columns;
+    for (const SweepColumn& column : sweep_columns())
+      if (column.kind == fault.kind) columns.push_back(column.label);
+    out += fmt::format("  {}\n      {}\n      e.g. {}\n      in a sweep: {}\n", paint(fault.syntax, Paint::bold, style),
+                       fault.summary, fault.example, fmt::join(columns, "; "));
+  }
   return out;
 }
 

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "harness/core/text.h"
@@ -33,21 +35,17 @@ Paint colour_of(CellOutcome outcome) {
   return Paint::plain;
 }
 
-std::string fault_label(const Fault& fault) {
-  std::string label(info(fault.kind).name);
-  if (fault.kind == FaultKind::status) label += fmt::format(" {}", fault.status);
-  return label;
+constexpr std::string_view from_the_start = "from the start";
+
+std::string window_label(const std::optional<Boundary>& boundary) {
+  if (!boundary) return std::string(from_the_start);
+  return printable(boundary->name) + (boundary->key.empty() ? "" : " " + quote_key(boundary->key));
 }
 
-std::string window_label(const Boundary& boundary) {
-  return printable(boundary.name) + (boundary.key.empty() ? "" : " " + quote_key(boundary.key));
-}
-
-template <class Label>
-std::vector<std::string> labels(const SweepSummary& summary, Label label) {
+std::vector<std::string> window_labels(const SweepSummary& summary) {
   std::vector<std::string> found;
   for (const auto& cell : summary.cells) {
-    const std::string text = label(cell);
+    const std::string text = window_label(cell.boundary);
     if (std::find(found.begin(), found.end(), text) == found.end()) found.push_back(text);
   }
   return found;
@@ -55,8 +53,8 @@ std::vector<std::string> labels(const SweepSummary& summary, Label label) {
 
 using Matrix = std::map<std::pair<std::string, std::string>, std::vector<CellOutcome>>;
 
-Cell cell_of(const Matrix& matrix, const std::string& window, const std::string& fault) {
-  const auto found = matrix.find({window, fault});
+Cell cell_of(const Matrix& matrix, const std::string& window, const std::string& column) {
+  const auto found = matrix.find({window, column});
   if (found == matrix.end()) return {"n/a", Paint::dim};
   const auto& outcomes = found->second;
   const CellOutcome worst = *std::min_element(outcomes.begin(), outcomes.end());
@@ -70,9 +68,105 @@ Cell cell_of(const Matrix& matrix, const std::string& window, const std::string&
   return {text, colour_of(worst)};
 }
 
-std::string totals(const SweepSummary& summary, std::size_t windows, std::size_t not_applicable) {
-  std::string out =
-      fmt::format("{}, {}:", count_of(static_cast<int>(windows), "window"), count_of(summary.executions, "execution"));
+// "kill all, one back" in lines of a few words: a column is as narrow as its cells.
+std::vector<std::string> head_lines(std::string_view label) {
+  constexpr std::size_t widest = 9;
+  std::vector<std::string> lines(1);
+  while (!label.empty()) {
+    const std::string_view word = label.substr(0, label.find(' '));
+    label.remove_prefix(std::min(word.size() + 1, label.size()));
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (line.size() + 1 + word.size() <= widest) {
+      line.append(" ").append(word);
+    } else {
+      lines.emplace_back(word);
+    }
+  }
+  return lines;
+}
+
+class MatrixTable {
+ public:
+  MatrixTable(const SweepSummary& summary, const Style& style) : style_(style), windows_(window_labels(summary)) {
+    for (const auto& cell : summary.cells) matrix_[{window_label(cell.boundary), cell.column}].push_back(cell.outcome);
+    for (const std::string& label : summary.columns) columns_.push_back({label, head_lines(label), width_of(label)});
+  }
+
+  [[nodiscard]] std::size_t not_applicable() const { return windows_.size() * columns_.size() - matrix_.size(); }
+  [[nodiscard]] int windows() const {
+    return static_cast<int>(windows_.size() - std::count(windows_.begin(), windows_.end(), from_the_start));
+  }
+
+  // In as many parts as the width asks for.
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    for (std::size_t first = 0; first < columns_.size();) {
+      std::size_t last = first + 1;
+      std::size_t width = window_width() + columns_[first].width + 2;
+      while (last < columns_.size() && fits(width + columns_[last].width + 2)) width += columns_[last++].width + 2;
+      out += part(std::span(columns_).subspan(first, last - first)) + "\n";
+      first = last;
+    }
+    return out;
+  }
+
+ private:
+  struct Column {
+    std::string label;
+    std::vector<std::string> head;
+    std::size_t width;
+  };
+
+  [[nodiscard]] bool fits(std::size_t width) const {
+    return style_.width <= 0 || width <= static_cast<std::size_t>(style_.width);
+  }
+
+  // Long keys are cut before they take the room of the verdicts.
+  [[nodiscard]] std::size_t window_width() const {
+    std::size_t widest = 0;
+    for (const std::string& window : windows_) widest = std::max(widest, display_width(window));
+    return style_.width <= 0 ? widest : std::min(widest, std::max<std::size_t>(12, style_.width * 2 / 5));
+  }
+
+  [[nodiscard]] std::size_t width_of(const std::string& label) const {
+    std::size_t width = 0;
+    for (const std::string& line : head_lines(label)) width = std::max(width, line.size());
+    for (const std::string& window : windows_) width = std::max(width, cell_of(matrix_, window, label).text.size());
+    return width;
+  }
+
+  [[nodiscard]] std::string part(std::span<const Column> columns) const {
+    std::size_t lines = 0;
+    for (const Column& column : columns) lines = std::max(lines, column.head.size());
+    std::vector<std::vector<Cell>> rows(lines);
+    for (std::size_t line = 0; line < lines; ++line) {  // heads stand on the cells
+      rows[line].push_back({line + 1 == lines ? "window" : "", Paint::bold});
+      for (const Column& column : columns) {
+        const std::size_t above = lines - column.head.size();
+        rows[line].push_back({line < above ? "" : column.head[line - above], Paint::bold});
+      }
+    }
+    for (const std::string& window : windows_) {
+      const bool says_nothing = std::none_of(columns.begin(), columns.end(), [&](const Column& column) {
+        return matrix_.contains({window, column.label});
+      });
+      if (says_nothing) continue;
+      rows.push_back({{window}});
+      for (const Column& column : columns) rows.back().push_back(cell_of(matrix_, window, column.label));
+    }
+    return table(rows, 0, style_);
+  }
+
+  Style style_;
+  std::vector<std::string> windows_;
+  Matrix matrix_;
+  std::vector<Column> columns_;
+};
+
+std::string totals(const SweepSummary& summary, int windows, std::size_t not_applicable) {
+  std::string out = fmt::format("{}, {}:", count_of(windows, "window"), count_of(summary.executions, "execution"));
   for (std::size_t i = outcome_names.size(); i-- > 0;) {
     const auto outcome = static_cast<CellOutcome>(i);
     const auto count = std::count_if(summary.cells.begin(), summary.cells.end(),
@@ -85,11 +179,8 @@ std::string totals(const SweepSummary& summary, std::size_t windows, std::size_t
                      count_of(summary.faults_planned, "fault"));
   if (summary.idle_left_out > 0) out += fmt::format("; {} left out", count_of(summary.idle_left_out, "idle stop"));
   out += "\n";
-  if (!summary.without_windows.empty()) {
-    out += "not swept, because they strike at no window:";
-    for (const FaultKind kind : summary.without_windows) out += fmt::format(" {}", info(kind).name);
-    out += "\n";
-  }
+  if (!summary.unused_columns.empty())
+    out += fmt::format("nothing here to strike at: {}\n", fmt::join(summary.unused_columns, "; "));
   return out;
 }
 
@@ -127,22 +218,9 @@ CellOutcome cell_outcome(const Verdict& verdict) {
 }
 
 std::string sweep_summary(const SweepSummary& summary, const Style& style) {
-  const auto windows = labels(summary, [](const SweepCellResult& cell) { return window_label(cell.boundary); });
-  const auto faults = labels(summary, [](const SweepCellResult& cell) { return fault_label(cell.fault); });
-  Matrix matrix;
-  for (const auto& cell : summary.cells) {
-    matrix[{window_label(cell.boundary), fault_label(cell.fault)}].push_back(cell.outcome);
-  }
-  std::vector<std::vector<Cell>> rows(1);
-  rows[0].push_back({"window", Paint::bold});
-  for (const auto& fault : faults) rows[0].push_back({fault, Paint::bold});
-  for (const auto& window : windows) {
-    rows.push_back({{window}});
-    for (const auto& fault : faults) rows.back().push_back(cell_of(matrix, window, fault));
-  }
-  const std::size_t not_applicable = windows.size() * faults.size() - matrix.size();
-  const std::string text = summary.cells.empty() ? "no window was swept\n" : table(rows, 0, style) + "\n";
-  return text + totals(summary, windows.size(), not_applicable);
+  const MatrixTable matrix(summary, style);
+  const std::string text = summary.cells.empty() ? "no window was swept\n" : matrix.text();
+  return text + totals(summary, matrix.windows(), matrix.not_applicable());
 }
 
 }  // namespace halfsent

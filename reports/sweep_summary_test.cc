@@ -8,27 +8,33 @@ namespace {
 
 using testing::HasSubstr;
 
-SweepCellResult result(std::string name, std::string key, FaultKind kind, CellOutcome outcome, std::string actor = "w",
-                       int status = 0) {
-  return {.boundary = {.seq = 0, .name = std::move(name), .key = std::move(key), .actor = std::move(actor)},
-          .fault = {.kind = kind, .target = "w", .status = status},
+SweepCellResult result(const char* name, const char* key, std::string column, CellOutcome outcome) {
+  return {.boundary = Boundary{.seq = 0, .name = name, .key = key, .actor = "w"},
+          .column = std::move(column),
           .outcome = outcome};
 }
 
-TEST(SweepSummary, TheMatrixShowsWindowsByFaultsWithTheirTotals) {
+SweepSummary summary_of(std::vector<std::string> columns, std::vector<SweepCellResult> cells) {
   SweepSummary summary;
-  summary.cells = {result("after_claim", "k", FaultKind::kill, CellOutcome::ok),
-                   result("after_claim", "k", FaultKind::hold, CellOutcome::stuck),
-                   result("after_accept", "k", FaultKind::kill, CellOutcome::duplicate),
-                   result("after_accept", "k", FaultKind::hold, CellOutcome::not_reached),
-                   result("after_accept", "k", FaultKind::drop, CellOutcome::flagged)};
+  summary.columns = std::move(columns);
+  summary.cells = std::move(cells);
+  return summary;
+}
+
+TEST(SweepSummary, TheMatrixShowsWindowsByFaultsWithTheirTotals) {
+  SweepSummary summary =
+      summary_of({"kill", "hold", "drop"}, {result("after_claim", "k", "kill", CellOutcome::ok),
+                                            result("after_claim", "k", "hold", CellOutcome::stuck),
+                                            result("after_accept", "k", "kill", CellOutcome::duplicate),
+                                            result("after_accept", "k", "hold", CellOutcome::not_reached),
+                                            result("after_accept", "k", "drop", CellOutcome::flagged)});
   summary.executions = 6;
   summary.accepted = 7;
   summary.deduplicated = 1;
   summary.faults_planned = 5;
   summary.faults_fired = 4;
   summary.idle_left_out = 3;
-  summary.without_windows = {FaultKind::skew, FaultKind::restart};
+  summary.unused_columns = {"kill child", "kill, never back"};
   EXPECT_EQ(sweep_summary(summary, Style{}),
             R"(window          kill       hold         drop
 after_claim k   ok         stuck        n/a
@@ -36,26 +42,78 @@ after_accept k  DUPLICATE  not reached  flagged
 
 2 windows, 6 executions: 1 ok, 1 flagged, 1 not reached, 1 stuck, 1 DUPLICATE, 1 n/a
 7 effects accepted, 1 repeat recognised; 4 of 5 faults fired; 3 idle stops left out
-not swept, because they strike at no window: skew restart
+nothing here to strike at: kill child; kill, never back
 )");
 }
 
 TEST(SweepSummary, SeveralExecutionsInOneCellShowTheWorstAndHowMany) {
-  SweepSummary summary;
-  summary.cells = {result("in_mark", "k", FaultKind::kill, CellOutcome::ok),
-                   result("in_mark", "k", FaultKind::kill, CellOutcome::lost, "v"),
-                   result("in_mark", "j", FaultKind::kill, CellOutcome::ok),
-                   result("in_mark", "j", FaultKind::kill, CellOutcome::ok, "v")};
+  const auto summary = summary_of(
+      {"kill"}, {result("in_mark", "k", "kill", CellOutcome::ok), result("in_mark", "k", "kill", CellOutcome::lost),
+                 result("in_mark", "j", "kill", CellOutcome::ok), result("in_mark", "j", "kill", CellOutcome::ok)});
   EXPECT_THAT(sweep_summary(summary, Style{}),
               testing::StartsWith("window     kill\nin_mark k  lost 1/2\nin_mark j  ok x2\n"));
 }
 
-TEST(SweepSummary, EachStatusIsAColumn) {
+TEST(SweepSummary, WhatHoldsFromTheStartHasARowAndIsNoWindow) {
+  SweepSummary summary = summary_of({"kill", "skew +"}, {result("in_mark", "k", "kill", CellOutcome::ok)});
+  for (int actor = 0; actor < 2; ++actor)
+    summary.cells.push_back({.boundary = std::nullopt, .column = "skew +", .outcome = CellOutcome::ok});
+  const std::string text = sweep_summary(summary, Style{});
+  EXPECT_THAT(text, HasSubstr("\nfrom the start  n/a   ok x2\n"));
+  EXPECT_THAT(text, HasSubstr("\n1 window, "));
+}
+
+TEST(SweepSummary, LongHeadsStandInSeveralLinesOnTheirCells) {
+  const auto summary =
+      summary_of({"kill", "kill all, one back"}, {result("after_mark", "k", "kill", CellOutcome::ok),
+                                                  result("after_mark", "k", "kill all, one back", CellOutcome::ok)});
+  EXPECT_THAT(sweep_summary(summary, Style{}), testing::StartsWith(R"(                    kill all,
+window        kill  one back
+after_mark k  ok    ok
+)"));
+}
+
+std::vector<std::size_t> line_widths(const std::string& text) {
+  std::vector<std::size_t> widths;
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    widths.push_back(end - begin);
+  return widths;
+}
+
+TEST(SweepSummary, AMatrixThatIsTooWideIsShownInPartsWithoutTheRowsThatSayNothingThere) {
+  const auto summary = summary_of({"kill", "hold", "drop"}, {result("after_claim", "k", "kill", CellOutcome::ok),
+                                                             result("after_claim", "k", "hold", CellOutcome::duplicate),
+                                                             result("after_accept", "k", "drop", CellOutcome::ok)});
+  EXPECT_THAT(sweep_summary(summary, Style{.colour = false, .width = 40}),
+              testing::StartsWith(R"(window          kill  hold       drop
+after_claim k   ok    DUPLICATE  n/a
+after_accept k  n/a   n/a        ok
+
+)"));
+  EXPECT_THAT(sweep_summary(summary, Style{.colour = false, .width = 34}),
+              testing::StartsWith(R"(window         kill  hold
+after_claim k  ok    DUPLICATE
+
+window          drop
+after_accept k  ok
+
+)"));
+}
+
+TEST(SweepSummary, NoLineOfTheMatrixIsWiderThanItsTerminalEvenWithLongKeys) {
   SweepSummary summary;
-  summary.cells = {result("before_accept", "", FaultKind::status, CellOutcome::phantom, "w", 301),
-                   result("before_accept", "", FaultKind::status, CellOutcome::ok, "w", 503)};
-  EXPECT_THAT(sweep_summary(summary, Style{}),
-              testing::StartsWith("window         status 301  status 503\nbefore_accept  phantom     ok\n"));
+  const std::string long_key(200, 'k');
+  for (int i = 0; i < 20; ++i) {
+    summary.columns.push_back("column " + std::to_string(i));
+    summary.cells.push_back(
+        result("after_accept", long_key.c_str(), summary.columns.back(), CellOutcome::inconclusive));
+  }
+  for (int width = 40; width < 200; ++width) {
+    const std::string text = sweep_summary(summary, Style{.colour = false, .width = width});
+    const std::string matrix = text.substr(0, text.find("1 window,"));
+    // "…" takes three bytes and one column.
+    EXPECT_THAT(line_widths(matrix), testing::Each(testing::Le(static_cast<std::size_t>(width) + 2))) << text;
+  }
 }
 
 TEST(SweepSummary, NoCellsIsSaidAndCountsNoPass) {

@@ -50,25 +50,6 @@ std::string violations(const Verdict& verdict, const Style& style) {
   return out;
 }
 
-// "connect downstream", "pwrite64 ledger.db-wal (offset 4096), 4120 bytes"
-std::string describe(const Event& event) {
-  if (const auto* stop = std::get_if<Stopped>(&event.body)) {
-    std::string text = stop->call;
-    if (!stop->object.empty()) text += " " + stop->object;
-    if (!stop->detail.empty()) text += " (" + stop->detail + ")";
-    if (stop->bytes > 0) text += fmt::format(", {}", count_of(static_cast<int>(stop->bytes), "byte"));
-    if (stop->holds_ledger_lock) text += ", locked";
-    return printable(text);
-  }
-  if (const auto* request = std::get_if<Requested>(&event.body)) {
-    return printable(fmt::format("request {}: {} {}", request->request, request->method, request->path));
-  }
-  if (const auto* accepted = std::get_if<Accepted>(&event.body)) {
-    return fmt::format("accept of request {}{}", accepted->request, accepted->deduplicated ? ", a repeat" : "");
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string replay_line(const Plan& plan) {
@@ -106,31 +87,6 @@ std::string verdict_block(const Verdict& verdict, const Plan& plan, const Style&
   out += field("plan", printable(to_string(plan)), Paint::plain, style);
   const std::string replay = replay_line(plan);
   return out + field("replay", std::string_view(replay).substr(0, replay.size() - 1), Paint::plain, style);
-}
-
-std::string windows_table(const History& history, std::span<const Boundary> boundaries, const Style& style) {
-  std::vector<std::vector<Cell>> rows = {{{"time", Paint::bold},
-                                          {"actor", Paint::bold},
-                                          {"process", Paint::bold},
-                                          {"stop", Paint::bold},
-                                          {"names", Paint::bold}}};
-  auto event = history.events.begin();
-  for (auto first = boundaries.begin(); first != boundaries.end();) {
-    const auto last = std::find_if(first, boundaries.end(), [first](const Boundary& b) { return b.seq != first->seq; });
-    event = std::find_if(event, history.events.end(), [first](const Event& e) { return e.seq == first->seq; });
-    if (event == history.events.end()) break;
-    std::string names;
-    for (auto it = first; it != last; ++it) names += (it == first ? "" : ", ") + to_string(*it);
-    const std::string actor =
-        event->incarnation > 1 ? fmt::format("{} ({})", event->actor, event->incarnation) : event->actor;
-    rows.push_back({{fmt::format("{}.{:06}", event->at.count() / 1'000'000'000, event->at.count() / 1000 % 1'000'000)},
-                    {printable(actor)},
-                    {std::to_string(event->process)},
-                    {describe(*event)},
-                    {printable(names)}});
-    first = last;
-  }
-  return table(rows, 3, style);
 }
 
 std::string worker_output(std::string_view actor, int incarnation, std::string_view text, std::size_t max_lines,

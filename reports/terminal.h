@@ -5,6 +5,7 @@
 // sequences are our own colours.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ std::string earned_line(const Verdict& verdict, const Style& style);
 // `halfsent replay 'PLAN'`, quoted for a POSIX shell.
 std::string replay_line(const Plan& plan);
 
-// One row a stop: virtual time, actor, process, what it was, its names.
+// One row a step: virtual time, actor, process, what it was (a system call at which it stops, a request, a change of a
+// row), and the names of it as a boundary. Waits are no steps.
 std::string windows_table(const History& history, std::span<const Boundary> boundaries, const Style& style);
 
 // The last `max_lines` lines that a worker printed, indented under a heading.
@@ -53,23 +55,26 @@ std::string_view to_string(CellOutcome outcome);
 CellOutcome cell_outcome(const Verdict& verdict);
 
 struct SweepCellResult {
-  Boundary boundary;
-  Fault fault;
+  std::optional<Boundary> boundary;  // none: from the start
+  std::string column;
   CellOutcome outcome = CellOutcome::ok;
 };
 
 struct SweepSummary {
   std::vector<SweepCellResult> cells;
   int executions = 0;
+  std::vector<std::string> columns;         // in the order in which they are shown
+  std::vector<std::string> unused_columns;  // asked for, and no stop takes them
   int accepted = 0;
   int deduplicated = 0;
   int faults_planned = 0;
   int faults_fired = 0;
-  int idle_left_out = 0;                   // idle stops that the sweep left out
-  std::vector<FaultKind> without_windows;  // faults asked for that have no window
+  int idle_left_out = 0;  // idle stops that the sweep left out
 };
 
-// The matrix windows x faults and its totals. A row is a boundary's name and key, over all actors and occurrences.
+// The matrix windows x faults and its totals. A row is a boundary's name and key, over all actors and occurrences: "ok
+// x12" is what came of 12 stops, "lost 1/12" the gravest of them and how many it was. "n/a" is not applicable. A matrix
+// that is wider than the style is shown in parts, each with the windows to which it has something to say.
 std::string sweep_summary(const SweepSummary& summary, const Style& style);
 
 }  // namespace halfsent

@@ -106,36 +106,6 @@ TEST(EarnedLine, AViolationIsNeverHeld) {
   EXPECT_THAT(earned_line(verdict, Style{}), testing::StartsWith("violated: "));
 }
 
-TEST(WindowsTable, EachStopIsOneRowWithAllItsNames) {
-  HistoryBuilder h;
-  h.at(100us).by("worker-1").stops("pwrite64", "ledger.db-wal", "offset 4096", 4120);
-  h.at(1'000'200us).by("worker-1", 2, 1).requests(1, "k").accepts(1, "k");
-  std::vector<Boundary> boundaries;
-  const auto name = [&boundaries](Seq seq, std::string text, int occurrence = 1) {
-    boundaries.push_back({.seq = seq,
-                          .name = std::move(text),
-                          .key = "k",
-                          .actor = "worker-1",
-                          .occurrence = occurrence,
-                          .lock_held = false});
-  };
-  name(0, "after_claim");
-  name(0, "before_mark", 2);
-  name(1, "before_accept");
-  name(2, "after_accept");
-  EXPECT_EQ(windows_table(h.cut_off(), boundaries, Style{.colour = false, .width = 120}),
-            R"(time      actor         process  stop                                              names
-0.000100  worker-1      0        pwrite64 ledger.db-wal (offset 4096), 4120 bytes  after_claim k, before_mark k #2
-1.000200  worker-1 (2)  1        request 1: POST /send                             before_accept k
-1.000200  worker-1 (2)  1        accept of request 1                               after_accept k
-)");
-}
-
-TEST(WindowsTable, ABoundaryOfAnotherHistoryEndsTheTable) {
-  const Boundary stray{.seq = 9, .name = "after_claim", .key = "k", .actor = "w", .occurrence = 1, .lock_held = false};
-  EXPECT_EQ(windows_table(History{}, std::span(&stray, 1), Style{}), "time  actor  process  stop  names\n");
-}
-
 TEST(WorkerOutput, OnlyTheLastLinesAreShownAndNoneIsRaw) {
   EXPECT_EQ(worker_output("w", 1, "one\ntwo\nthr\x1b[2Jee", 2, Style{}),
             "output of w (incarnation 1):\n  (1 line earlier)\n  two\n  thr\\x1b[2Jee\n");
@@ -155,7 +125,8 @@ TEST(Escaping, NoReportLetsForeignBytesThrough) {
       {.seq = 0, .name = "at:" + evil, .key = evil, .actor = evil, .occurrence = 1, .lock_held = false},
       {.seq = 1, .name = "before_accept", .key = evil, .actor = evil, .occurrence = 1, .lock_held = false}};
   SweepSummary summary;
-  summary.cells = {{.boundary = boundaries[0], .fault = kill_plan().faults[0], .outcome = CellOutcome::lost}};
+  summary.columns = {"kill"};
+  summary.cells = {{.boundary = boundaries[0], .column = "kill", .outcome = CellOutcome::lost}};
   const Style wide{.colour = false, .width = 0};
   for (const std::string& text :
        {verdict_block(verdict, kill_plan(evil), wide), windows_table(h.cut_off(), boundaries, wide),

@@ -5,16 +5,22 @@ Usage: cli_test.py --halfsent PROGRAM [CLASS...] [options of unittest]
 Standard library only.
 """
 
+import contextlib
+import fcntl
 import os
 import pathlib
+import pty
 import re
 import shlex
 import shutil
+import struct
+import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
-from acceptance_base import ROOT, AcceptanceTest
+from acceptance_base import K1, ROOT, AcceptanceTest, plan_of
 
 
 class Help(AcceptanceTest):
@@ -51,6 +57,107 @@ class Help(AcceptanceTest):
                     # Held or violated: the example did what it is there for. All else is an example that does not run.
                     self.assertIn(done.returncode, (0, 1), f"{example}\n{done.stdout[-1500:]}{done.stderr[-1500:]}")
                     self.assertTrue(done.stdout)
+
+
+class Faults(AcceptanceTest):
+    """Which faults a sweep has, and what all of them say about a right system and a wrong one."""
+
+    every_column = ("kill", "hold", "term", "kill all", "kill, late back", "kill, never back", "kill all, one back",
+                    "step +", "step -", "hold, skew -", "refuse", "drop", "reset", "stall", "status 503", "half", "late", "skew +",
+                    "skew -")
+
+    def columns(self, done):
+        """The heads of a matrix in one part; each may stand in several lines, right above its cells."""
+        heads = done.stdout.partition("\n\n")[0].splitlines()
+        lines = heads[:1 + next(i for i, line in enumerate(heads) if line.startswith("window "))]
+        starts = [found.start() for found in re.finditer(r"(?<!\S)\S+(?: \S+)*", lines[-1])][1:]
+        ends = starts[1:] + [None]
+        return [" ".join(line[start:end].strip() for line in lines if line[start:end].strip())
+                for start, end in zip(starts, ends)]
+
+    def test_a_right_system_holds_under_every_fault_there_is_and_its_twin_does_not(self):
+        done = self.halfsent("run", "scenarios/polling_cpp.toml", "--faults", "all", timeout=540)
+        self.assert_code(done, 0)
+        self.assertEqual(self.columns(done), list(self.every_column))
+        self.assertIn("nothing here to strike at: kill process; kill child\n", done.stdout)
+        for kind in ("not reached", "inconclusive", "stuck", "lost", "DUPLICATE", "flagged"):
+            self.assertNotRegex(done.stdout, rf" \d+ {kind},")
+        self.assertRegex(done.stdout, r"(?m)^from the start .* ok x2 +ok x2$")
+        self.assertIn("The naive twin polling_python_naive fails under the same campaign", done.stdout)
+
+    def test_a_slow_holder_whose_clock_is_behind_is_enough_for_a_wrong_system_to_send_twice(self):
+        done = self.halfsent("run", "scenarios/polling_python_naive.toml", "--faults", "skew")
+        self.assert_code(done, 1)
+        self.assertEqual(self.columns(done), ["hold, skew -", "skew +", "skew -"])
+        plan = plan_of("polling_python_naive", f"skew worker-1 -61s; hold worker-1 at before_send {K1} for 30s")
+        self.assertRegex(done.stdout, rf"(?m)^  DUPLICATE +{re.escape(plan)}$")
+
+    def test_a_scenario_that_lists_no_faults_is_swept_with_all(self):
+        nothing = ["python3", "-c", "import time; time.sleep(3600)"]
+        file = self.small_scenario("all", nothing, sweep=None, horizon='horizon = "1min"')
+        done = self.halfsent("run", file)
+        self.assertIn("nothing here to strike at: kill process; kill child; kill all;", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^from the start +stuck +stuck$")
+
+    def test_faults_that_are_not_there_end_with_2_and_the_nearest_name(self):
+        done = self.halfsent("run", "scenarios/canary.toml", "--faults", "kill,hodl")
+        self.assert_code(done, 2)
+        self.assertIn("'hodl' is not a fault (did you mean 'hold'? write `all`, or some of kill, hold,", done.stderr)
+        plan = plan_of("canary", f"kill worker-1 at after_accept {K1}")
+        self.assert_code(self.halfsent("run", "scenarios/canary.toml", "--faults", "kill", "--plan", plan), 2)
+
+
+class Terminal(AcceptanceTest):
+    """What is shown follows the terminal: its width, its colours, and whether it is one."""
+
+    def on_terminal(self, width, *args, stream="stdout", **environment):
+        """What the program writes to one of its streams, when that is a terminal of this width."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
+        env = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")}
+        with subprocess.Popen([self.program, *args, "--out", self.out], cwd=ROOT, stdin=subprocess.DEVNULL,
+                              env={**env, "TERM": "xterm", **environment}, **streams) as process:
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # EIO: the other side is closed
+                while chunk := os.read(ours, 65536):
+                    shown += chunk
+            os.close(ours)
+        return shown.decode(errors="replace").replace("\r\n", "\n")
+
+    def test_the_matrix_fits_and_is_coloured_unless_no_color_says_otherwise(self):
+        sweep = ("run", "scenarios/canary.toml", "--faults", "kill,hold,term,restart,drop,status")
+        shown = self.on_terminal(60, *sweep)
+        self.assertIn("\x1b[1;31mDUPLICATE", shown)
+        plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+        matrix = plain[plain.index("\nwindow "):plain.index(" windows, ")]
+        self.assertGreater(matrix.count("\nwindow "), 1)
+        for line in matrix.splitlines():
+            self.assertLessEqual(len(line), 60, line)
+        self.assertNotIn("\x1b", self.on_terminal(60, *sweep, NO_COLOR="1"))
+        self.assertNotIn("\x1b", self.halfsent(*sweep).stdout)
+
+    def test_progress_rewrites_one_line_of_a_terminal_and_nothing_rewrites_elsewhere(self):
+        shown = self.on_terminal(40, "run", "scenarios/canary.toml", stream="stderr")
+        drawn = [line for line in shown.split("\r\x1b[K") if line.startswith("canary: ")]
+        self.assertTrue(drawn, shown)
+        for line in drawn:
+            self.assertLess(len(line), 40)
+        self.assertNotIn("\r", self.halfsent("run", "scenarios/canary.toml").stderr)
+
+
+class Windows(AcceptanceTest):
+    def test_each_step_has_its_request_line_its_change_of_a_row_its_file_and_its_name(self):
+        done = self.halfsent("windows", "scenarios/polling_cpp.toml")
+        self.assert_code(done, 0)
+        worker = r"(?m)^\d+\.\d{6} +worker-1 +0 +"
+        self.assertRegex(done.stdout, rf"{worker}{K1} pending -> leased \(attempt 1, lease until 60\.\d+ s\)$")
+        self.assertRegex(done.stdout, rf"{worker}request 1: POST /send \(key {K1}\) +before_accept {K1}$")
+        self.assertRegex(done.stdout, rf"{worker}accept of request 1 +after_accept {K1}$")
+        self.assertRegex(done.stdout, rf"{worker}answer to request 1: 200$")
+        self.assertRegex(done.stdout, rf"{worker}pwrite64 ledger.db-wal \(.*\), \d+ bytes, locked +in_claim {K1}")
+        self.assertRegex(done.stdout, rf"{worker}{K1} leased -> delivered$")
 
 
 class Lists(AcceptanceTest):

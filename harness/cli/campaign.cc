@@ -38,12 +38,14 @@ constexpr std::int64_t clean_done = -2;
 std::string cell_name(std::size_t index) { return fmt::format("{:05}", index); }
 
 Plan plan_of(const Scenario& scenario, std::uint64_t seed, const SweepCell& cell) {
-  return {.scenario = scenario.name, .seed = seed, .faults = {cell.fault}};
+  return {.scenario = scenario.name, .seed = seed, .faults = cell.faults};
 }
 
 SweepPlan sweep_of(const Scenario& scenario, const History& clean) {
   // Past the lease by a second: then its holder is stale, whoever it is.
-  return sweep(clean, {.faults = scenario.sweep_faults, .hold_for = scenario.lease + std::chrono::seconds{1}});
+  return sweep(clean, {.faults = scenario.sweep_faults,
+                       .past_lease = scenario.lease + std::chrono::seconds{1},
+                       .within_lease = scenario.lease / 2});
 }
 
 // What a job tells the campaign, one JSON object a line: {"cell":3,"runs":2} and, when it failed, the parts of the

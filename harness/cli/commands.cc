@@ -96,12 +96,13 @@ ExitCode run_one(const Scenario& scenario, const Plan& plan, const fs::path& out
 SweepSummary summary_of(const CampaignResult& campaign) {
   SweepSummary summary{.cells = {},
                        .executions = campaign.executions,
-                       .idle_left_out = campaign.sweep.left_out,
-                       .without_windows = campaign.sweep.without_windows};
+                       .columns = campaign.sweep.columns,
+                       .unused_columns = campaign.sweep.unused,
+                       .idle_left_out = campaign.sweep.left_out};
   for (const CellResult& cell : campaign.cells) {
     CellOutcome outcome = cell_outcome(cell.verdict);
     if (cell.error) outcome = cell.error->code == ExitCode::diverged ? CellOutcome::diverged : CellOutcome::error;
-    summary.cells.push_back({.boundary = cell.cell.boundary, .fault = cell.cell.fault, .outcome = outcome});
+    summary.cells.push_back({.boundary = cell.cell.boundary, .column = cell.cell.column, .outcome = outcome});
     summary.accepted += cell.verdict.accepted;
     summary.deduplicated += cell.verdict.deduplicated;
     summary.faults_planned += cell.verdict.faults_planned;
@@ -121,6 +122,12 @@ ExitCode code_of(const CampaignResult& campaign) {
              : code;
 }
 
+std::string faults_of(const Plan& plan) {
+  std::string text;
+  for (const Fault& fault : plan.faults) text += (text.empty() ? "" : "; ") + to_string(fault);
+  return text;
+}
+
 // A pass says little when the same campaign would also have passed a system that is known to be wrong.
 ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const fs::path& out) {
   if (scenario.naive_twin.empty() || !options.twin) {
@@ -128,8 +135,9 @@ ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const f
                      : "the naive twin was not run\n");
     return ExitCode::held;
   }
-  const Result<Scenario> twin = load_scenario(scenario.file.parent_path() / scenario.naive_twin);
+  Result<Scenario> twin = load_scenario(scenario.file.parent_path() / scenario.naive_twin);
   if (!twin) return report(twin.error());
+  twin->sweep_faults = scenario.sweep_faults;
   std::error_code error;
   fs::create_directory(out / "twin", error);
   const Progress progress("naive twin " + twin->name);
@@ -138,12 +146,13 @@ ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const f
                                                             .out = out / "twin",
                                                             .stop_at_first_violation = true,
                                                             .progress = progress.callback()});
+  progress.finish();
   if (!campaign) return report(campaign.error());
   if (campaign->interrupted) return interrupted_code();
   for (const CellResult& cell : campaign->cells) {
     if (code_of(cell) != ExitCode::violated) continue;
     say(fmt::format("The naive twin {} fails under the same campaign, after {} executions: {}\n", twin->name,
-                    campaign->executions, printable(to_string(cell.cell.fault))));
+                    campaign->executions, printable(faults_of(cell.plan))));
     return ExitCode::held;
   }
   talk(fmt::format("halfsent: the naive twin {} held too: this campaign shows nothing\n", twin->name));
@@ -155,7 +164,7 @@ const CellResult* first_counterexample(const CampaignResult& campaign) {
   const CellResult* first = nullptr;
   for (const CellResult& cell : campaign.cells) {
     if (code_of(cell) != ExitCode::violated) continue;
-    if (cell.cell.fault.kind == FaultKind::kill) return &cell;
+    if (cell.plan.faults.size() == 1 && cell.plan.faults[0].kind == FaultKind::kill) return &cell;
     if (first == nullptr) first = &cell;
   }
   return first;
@@ -246,8 +255,13 @@ ExitCode report(const Error& error) {
 }
 
 ExitCode run_command(const RunOptions& options, const CommonOptions& common) {
-  const Result<Scenario> scenario = load_scenario(options.scenario);
+  Result<Scenario> scenario = load_scenario(options.scenario);
   if (!scenario) return report(scenario.error());
+  if (!options.faults.empty()) {
+    Result<std::vector<FaultKind>> faults = parse_fault_kinds(options.faults);
+    if (!faults) return report(faults.error());
+    scenario->sweep_faults = std::move(*faults);
+  }
   Plan plan{.scenario = scenario->name, .seed = options.seed, .faults = {}};
   if (!options.plan.empty()) {
     Result<Plan> given = read_plan(options.plan);

@@ -18,7 +18,8 @@ struct CommonOptions {
 
 struct RunOptions {
   std::filesystem::path scenario;
-  std::string plan;  // text or the name of a file; empty: sweep
+  std::string plan;    // text or the name of a file; empty: sweep
+  std::string faults;  // of a sweep: "kill,hold" or "all"; empty: those that the scenario lists
   std::uint64_t seed = 1;
   bool keep_passes = false;
   bool twin = true;  // a sweep that holds must see the naive twin fail

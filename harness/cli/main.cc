@@ -49,11 +49,16 @@ void install_signals() {
 CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
   CLI::App* run = app.add_subcommand("run", "Sweep every window of a scenario, or run one plan");
   run->footer(
-      "Examples:\n  halfsent run scenarios/polling_cpp.toml\n"
+      "Examples:\n  halfsent run scenarios/canary.toml\n"
+      "  halfsent run scenarios/polling_cpp.toml --faults drop,status\n"
       "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept "
       "4187:2026-W33'");
   run->add_option("scenario", options.scenario, "the scenario's TOML file")->required();
-  run->add_option("--plan", options.plan, "a plan, or a file that holds one; without it every window is swept");
+  CLI::Option* plan =
+      run->add_option("--plan", options.plan, "a plan, or a file that holds one; without it every window is swept");
+  run->add_option("--faults", options.faults,
+                  "faults of the sweep, as in kill,hold,drop, or all; without it those that the scenario lists")
+      ->excludes(plan);
   run->add_option("--seed", options.seed, "seed of the world's randomness")->capture_default_str();
   run->add_option("--out", common.out, "folder for histories")->capture_default_str();
   run->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")

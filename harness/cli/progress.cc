@@ -1,6 +1,7 @@
 #include "harness/cli/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,6 +19,8 @@ struct Progress::State {
   Clock::time_point start = Clock::now();
   Clock::time_point last = start;
 
+  static std::size_t width();
+
   void show(int done, int total) {
     const Clock::time_point now = Clock::now();
     const auto interval = terminal ? std::chrono::milliseconds{100} : std::chrono::milliseconds{10'000};
@@ -28,10 +31,16 @@ struct Progress::State {
     const std::string text =
         fmt::format("{}: {} of {} ({}%), {:.1f} a second, {:.0f} s left", printable(name), done, total,
                     total > 0 ? done * 100 / total : 100, rate, rate > 0 ? (total - done) / rate : 0);
-    std::fputs((terminal ? "\r\x1b[K" + text : text + "\n").c_str(), stderr);
+    std::fputs((terminal ? "\r\x1b[K" + text.substr(0, width()) : text + "\n").c_str(), stderr);
     drawn = true;
   }
 };
+
+// A line that wraps cannot be written over.
+std::size_t Progress::State::width() {
+  winsize size{};
+  return ::ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : std::string::npos;
+}
 
 Progress::Progress(std::string name) : state_(std::make_shared<State>()) {
   state_->name = std::move(name);

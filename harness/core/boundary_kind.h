@@ -1,5 +1,5 @@
-// The names of boundaries in the order of their table, and the names of effects that have no better one. Private to
-// core.
+// The names of boundaries in the order of their table, and the names of effects that have no better one. For core and
+// explore.
 #pragma once
 
 #include <set>

@@ -1,6 +1,7 @@
 #include "harness/core/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <ranges>
+#include <set>
 #include <vector>
 
 #include "harness/core/plan_words.h"
@@ -123,6 +125,35 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::span<const FaultInfo> fault_table() { return faults; }
 
 const FaultInfo& info(FaultKind kind) { return faults.at(static_cast<std::size_t>(kind)); }
+
+std::vector<FaultKind> every_fault_kind() {
+  std::vector<FaultKind> kinds;
+  for (const FaultInfo& fault : faults) kinds.push_back(fault.kind);
+  return kinds;
+}
+
+Result<std::vector<FaultKind>> parse_fault_kinds(std::string_view list) {
+  if (list == "all") return every_fault_kind();
+  std::vector<std::string> names;
+  for (const FaultInfo& fault : faults) names.emplace_back(fault.name);
+  std::set<FaultKind> kinds;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string_view word = list.substr(begin, end - begin);
+    const auto found = std::ranges::find(faults, word, &FaultInfo::name);
+    if (found == faults.end()) {
+      const std::string near = nearest(word, names);
+      return Error{
+          .code = ExitCode::usage,
+          .message = fmt::format("'{}' is not a fault", shorten(word)),
+          .mend = fmt::format("{}write `all`, or some of {} with commas between them",
+                              near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(names, ", "))};
+    }
+    kinds.insert(found->kind);
+    begin = end + 1;
+  }
+  return std::vector<FaultKind>(kinds.begin(), kinds.end());
+}
 
 std::string to_string(const Fault& fault) {
   std::string out = fmt::format("{} {}{}", info(fault.kind).name, quote_key(fault.target), value_text(fault));

@@ -77,11 +77,16 @@ struct FaultInfo {
 };
 std::span<const FaultInfo> fault_table();
 const FaultInfo& info(FaultKind kind);
+std::vector<FaultKind> every_fault_kind();  // in the order of the table
 inline bool strikes_downstream(FaultKind kind) { return info(kind).target == FaultInfo::Target::downstream; }
 
 // Errors: ExitCode::usage, `line` and `column` (from 1, in characters) of the offending word, the nearest known word in
 // `mend`. Whether the scenario and its actors exist is for the caller to check.
 Result<Plan> parse_plan(std::string_view text);
+
+// "kill,hold,drop" or "all", each kind once and in the order of the table. Errors: ExitCode::usage without a position,
+// the nearest known name in `mend`.
+Result<std::vector<FaultKind>> parse_fault_kinds(std::string_view list);
 
 // One line, joined by "; ". parse_plan(to_string(p)) == p for every valid plan.
 std::string to_string(const Plan& plan);

@@ -308,5 +308,21 @@ TEST(Nearest, FindsSlipsAndNothingFarAway) {
   EXPECT_EQ(nearest("a", std::vector<std::string>{"b"}), "");
 }
 
+TEST(FaultKinds, AListIsReadInAnyOrderAndAllIsEveryOne) {
+  EXPECT_EQ(*parse_fault_kinds("drop,kill,drop"), (std::vector{FaultKind::kill, FaultKind::drop}));
+  EXPECT_EQ(*parse_fault_kinds("all"), every_fault_kind());
+  EXPECT_EQ(every_fault_kind().size(), fault_table().size());
+}
+
+TEST(FaultKinds, AnUnknownOneIsNamedWithTheNearest) {
+  for (const char* list : {"", "kill,", "kill,,drop", "kill, drop", "all,kill"})
+    EXPECT_FALSE(parse_fault_kinds(list)) << list;
+  const auto wrong = parse_fault_kinds("kill,restrt");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ExitCode::usage);
+  EXPECT_EQ(wrong.error().message, "'restrt' is not a fault");
+  EXPECT_TRUE(wrong.error().mend.starts_with("did you mean 'restart'? write `all`, or some of kill, hold, "));
+}
+
 }  // namespace
 }  // namespace halfsent

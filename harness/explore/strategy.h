@@ -1,6 +1,7 @@
 // Strategies propose plans. Pure: a clean history in, plans out.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,38 +19,76 @@ struct StrategyInfo {
 };
 std::span<const StrategyInfo> strategy_table();
 
+// What a column of the sweep strikes at. Stops of no actor take no fault of actors.
+enum class SweepWhere {
+  every_stop,       // every stop of an actor
+  several_living,   // those at which the actor is known to have several living processes
+  root_with_child,  // those of the actor's first process while another one of it is known to live
+  uncertain,        // those at which it depends on who is connected what a crash leaves of a commit
+  named,            // those whose name says what they come before or after, or that are announced
+  named_with_peer,  // the same, of an actor that has a peer which stays to the end: whoever stays away is replaced
+  at_work,          // after_claim to before_mark
+  at_work_beside,   // the same, of an actor that has a peer which stays to the end
+  connecting,       // a connection to the downstream is about to be opened
+  ledger,           // a ledger file is about to be locked, written, synced, made or removed
+  downstream,       // the downstream has a request, before and after it has accepted it
+  start,            // no stop: from the start, once for each actor
+};
+
 struct SweepOptions {
-  std::vector<FaultKind> faults = {FaultKind::kill, FaultKind::hold, FaultKind::drop};
-  Nanoseconds hold_for{0};            // past the lease; also how long `stall` and `late` last
-  std::vector<int> statuses = {503};  // one cell each for `status`
+  std::vector<FaultKind> faults = every_fault_kind();
+  // Longer than the lease: how long hold, stall, late and refuse last, how far clocks are off, and after how long those
+  // come back that do not come back at once.
+  Nanoseconds past_lease{0};
+  // Shorter than the lease, and long enough for others to look at the ledger: the holder is slow, and no stale one.
+  Nanoseconds within_lease{0};
   // Stops that belong to no job come again and again while a worker polls an idle ledger: of each (name, actor) only
   // the first so many are swept.
   int idle_repeats = 1;
 };
 
-// One cell of the crash-window matrix.
+// What the faults of one cell are made from.
+struct SweepTarget {
+  std::string name;          // an actor, all_actors or "downstream"
+  std::optional<Anchor> at;  // none: from the start
+  Nanoseconds past_lease{0};
+  Nanoseconds within_lease{0};
+};
+
+// One column of the crash-window matrix. A fault kind becomes part of the sweep by a row here; it may have several.
+struct SweepColumn {
+  FaultKind kind;          // the fault that is asked for to have this column
+  std::string_view label;  // the column's head
+  SweepWhere where;
+  bool of_all;  // strikes all actors when any of them is there
+  std::vector<Fault> (*faults)(const SweepTarget& target);
+};
+std::span<const SweepColumn> sweep_columns();
+
+// One cell of the crash-window matrix: one execution.
 struct SweepCell {
-  Boundary boundary;
-  Fault fault;
+  std::optional<Boundary> boundary;  // none: from the start
+  std::string column;                // its label
+  std::vector<Fault> faults;
   friend bool operator==(const SweepCell&, const SweepCell&) = default;
 };
 
 struct SweepPlan {
-  std::vector<SweepCell> cells;  // in the order of the clean history, at one stop in the order of the options
-  int windows = 0;               // stops that have at least one cell
-  int left_out = 0;              // idle stops that idle_repeats left out
-  // Faults asked for that strike at no stop of their own (refuse, skew, step, restart): a sweep has no cell for them.
-  std::vector<FaultKind> without_windows;
+  std::vector<SweepCell> cells;      // in the order of the clean history, then those from the start
+  std::vector<std::string> columns;  // labels of those that have a cell, in the order of the table
+  std::vector<std::string> unused;   // labels of those that were asked for and that no stop takes
+  int windows = 0;                   // stops that have at least one cell
+  int left_out = 0;                  // idle stops that idle_repeats left out
 };
 
-// Every window x every fault that applies to it. Each stop is taken once per fault, under its most telling name: what
+// Every window x every column that applies to it. Each stop is taken once per column, under its most telling name: what
 // the stop comes before or after, then what it is inside of (in_claim), then an announced name, then the kind of
-// effect (ledger_write). Faults of an actor (kill, hold, term) strike at every stop of an actor; faults of the
-// downstream (drop, reset, half, stall, status, late) at before_accept and after_accept.
+// effect (ledger_write).
 //
 // A stop at which a commit is uncertain (CommitUncertain comes directly before it) is killed at twice, if the history
 // has several actors: with the others connected, and, by `kill all`, with nobody connected: what follows may differ.
-// Such a stop is never idle. Boundaries alone do not tell which they are: the second form knows none.
+// Such a stop is never idle. Boundaries alone do not tell which they are, nor who connects, has children or peers: the
+// second form knows none of these and nothing that is there from the start.
 SweepPlan sweep(const History& clean, const SweepOptions& options);
 SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& options);
 

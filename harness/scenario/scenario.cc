@@ -263,7 +263,7 @@ Error usage(std::string message, std::string mend, const fs::path& file, Place a
 
 Draft::Draft(const fs::path& file) {
   scenario.file = file;
-  scenario.sweep_faults = {FaultKind::kill, FaultKind::hold, FaultKind::drop};
+  scenario.sweep_faults = every_fault_kind();
   scenario.downstream.key = {KeySource::Kind::header, "Idempotency-Key"};
 }
 

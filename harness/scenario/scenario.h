@@ -12,7 +12,7 @@
 //               honours_key = true, dedupe_window = "24h"
 //   [[actor]]   name = "worker", count = 2, command = ["python3", "worker.py", "{actor}"], env = { A = "b" },
 //               on_exit = "finished" | "restart"
-//   [sweep]     faults = ["kill", "hold", "drop"]
+//   [sweep]     faults = ["kill", "hold", "drop"] (default: every one)
 //
 // In world.files and actor.command ${BIN} is the folder of the running program; in actor.command and the values of
 // actor.env {actor} is the actor's name. Every key is listed in scenario_schema(), which is also the documentation.

@@ -72,7 +72,7 @@ TEST_F(Scenarios, TheSmallestScenarioTakesItsDefaultsFromTheHeader) {
   ASSERT_EQ(result->actors.size(), 1U);
   EXPECT_EQ(result->actors[0].count, 1);
   EXPECT_EQ(result->actors[0].on_exit, ActorConfig::OnExit::finished);
-  EXPECT_THAT(result->sweep_faults, ElementsAre(FaultKind::kill, FaultKind::hold, FaultKind::drop));
+  EXPECT_EQ(result->sweep_faults, every_fault_kind());
 }
 
 TEST_F(Scenarios, EveryKeyReachesTheScenario) {

@@ -319,7 +319,7 @@ constexpr Rule table[] = {
     {"actor", "on_exit", false,
      "What an exit by itself means: \"finished\" (default; it is done) or \"restart\" (a supervisor starts it again).",
      actor_on_exit},
-    {"sweep", "faults", false, "The faults of a sweep (default kill, hold, drop).", sweep_faults},
+    {"sweep", "faults", false, "The faults of a sweep (default: every one that there is).", sweep_faults},
 };
 
 }  // namespace

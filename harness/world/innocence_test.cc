@@ -335,20 +335,20 @@ TEST_F(InnocentKills, AnUncertainCommitIsUndoneWhereSomebodyIsConnectedAndDoneWh
   use(scenario);
   const Execution clean = run("restart a-1 never; restart b-1 never");
   const SweepPlan swept = sweep(clean.history, {.faults = {FaultKind::kill}});
-  const auto all = std::ranges::find(swept.cells, all_actors, [](const SweepCell& cell) { return cell.fault.target; });
+  const auto all = std::ranges::find(swept.cells, "kill all", &SweepCell::column);
   ASSERT_NE(all, swept.cells.end()) << story(clean);
-  const Seq seq = all->boundary.seq;
+  const Seq seq = all->boundary->seq;
   const auto one = std::ranges::find_if(
-      swept.cells, [&](const SweepCell& cell) { return cell.boundary.seq == seq && cell.fault.target == "a-1"; });
+      swept.cells, [&](const SweepCell& cell) { return cell.boundary->seq == seq && cell.column == "kill"; });
   ASSERT_NE(one, swept.cells.end());
-  EXPECT_EQ(all->boundary.name, "in_claim");
+  EXPECT_EQ(all->boundary->name, "in_claim");
 
   int number = 0;
   for (const Event* stop : events_of<Stopped>(clean, "a-1"))
     if (stop->seq <= seq && std::get<Stopped>(stop->body).call == "fdatasync") ++number;
   ASSERT_EQ(std::get<Stopped>(clean.history.events[seq].body).call, "fdatasync");
-  expect_the_same_fate(one->fault, number, "one", scenario);
-  expect_the_same_fate(all->fault, number, "all", scenario);
+  expect_the_same_fate(one->faults.front(), number, "one", scenario);
+  expect_the_same_fate(all->faults.front(), number, "all", scenario);
 }
 
 TEST_F(Innocence, AnUncertainDeletionIsInTheHistoryEvenOfTheLastRow) {
