@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "harness/contract/sentences.h"
 
@@ -72,6 +74,30 @@ void check_deaths(const History& history, const Plan& plan, Verdict& verdict) {
     if (!asked) verdict.inconclusive.push_back(death(event, *ended));
     terminated.erase(event.actor);
   }
+}
+
+std::string kept_away(const History& history, const Plan& plan) {
+  std::map<std::string, std::string> gone;  // actor -> its kind
+  std::map<std::string, int> there;         // kind -> how many
+  for (const auto& event : history.events) {
+    const std::string kind = event.actor.substr(0, event.actor.rfind('-'));
+    if (event.process != 0 || event.actor.empty()) continue;
+    if (std::holds_alternative<Started>(event.body)) {
+      ++there[kind];
+      gone.erase(event.actor);
+    } else if (const auto* ended = std::get_if<Ended>(&event.body)) {
+      --there[kind];
+      if (ended->how == Ended::How::killed_by_plan) gone[event.actor] = kind;
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [actor, kind] : gone) {
+    const bool by_plan = std::any_of(plan.faults.begin(), plan.faults.end(), [&actor = actor](const Fault& fault) {
+      return fault.kind == FaultKind::restart && (fault.target == actor || fault.target == all_actors);
+    });
+    if (by_plan && there[kind] <= 0) names.push_back(actor);
+  }
+  return names.empty() ? "" : fmt::format("{}, whom the plan killed and did not let come back", listed(names));
 }
 
 void check_end(const History& history, Verdict& verdict) {

@@ -151,18 +151,23 @@ Verdict judge(const History& history, const Plan& plan, const ContractTerms& ter
   copy_notes(history, verdict);
 
   const bool undecided = !verdict.inconclusive.empty();
+  const std::string away = kept_away(history, plan);
   const Facts facts = gather_facts(history, terms);
   std::vector<std::string> open;
   for (const auto& key : judged_keys(facts, terms, verdict)) {
     JobFacts job = facts.jobs.at(key);
-    // Nobody knows what a worker that died unasked would still have done: what happened is judged, what is absent is
-    // not.
-    if (undecided) job.complete = false;
+    // Nobody knows what a worker that died unasked, or that the plan keeps away, would still have done: what happened
+    // is judged, what is absent is not.
+    if (undecided || !away.empty()) job.complete = false;
     if (!judge_job(job, terms, verdict)) open.push_back(quote_key(key));
     verdict.last_terminal = std::max(verdict.last_terminal, last_terminal(job));
   }
-  if (!open.empty())
+  if (!open.empty() && !undecided && !away.empty()) {
+    verdict.inconclusive.push_back(
+        fmt::format("not judged, because nobody was left to do it: {}; missing: {}", listed(open), away));
+  } else if (!open.empty()) {
     verdict.inconclusive.push_back("not judged, because the execution did not run its course: " + listed(open));
+  }
   for (const auto& problem : facts.attribution_problems) {
     verdict.inconclusive.push_back(problem + " (say in [downstream] where a request tells its key or job)");
   }

@@ -35,6 +35,7 @@ std::span<const Invariant> invariant_table();
 // Judges a whole history. Pure; never throws on any history that parses.
 // - An execution that did not end by itself (Finished other than drained, horizon, all exited) is inconclusive. What
 //   happened in it is judged; what is absent from it is not: a job that was still open is left out of `keys`.
+// - Where the plan keeps everyone of a kind away (restart never, or so late), what is absent is not judged either.
 // - A fault counts as planned when it has an anchor, or is `refuse`; faults that only set a condition (skew, step,
 //   restart without an anchor) count when they fired.
 Verdict judge(const History& history, const Plan& plan, const ContractTerms& terms);

@@ -241,5 +241,61 @@ RC_GTEST_PROP(Judge, NeverThrowsAndAlwaysExplainsItself, ()) {
   }
 }
 
+Plan kept_away_plan(RestartMode mode) {
+  Fault kill{.kind = FaultKind::kill, .target = "worker-1"};
+  kill.at = Anchor{.boundary = "after_claim", .key = "k"};
+  return {.scenario = "s",
+          .seed = 1,
+          .faults = {kill, Fault{.kind = FaultKind::restart, .target = "worker-1", .restart = mode}}};
+}
+
+HistoryBuilder killed_after_claim() {
+  HistoryBuilder h;
+  h.by("worker-1").starts().by("").schedules("k").by("worker-1").claims("k");
+  h.fires(0, "kill worker-1 at after_claim k").is_killed();
+  return h;
+}
+
+TEST(Judge, WhatNobodyIsLeftToDoIsNotJudged) {
+  const Plan plan = kept_away_plan(RestartMode::never);
+  const Verdict verdict = judge(killed_after_claim().at(30min).finishes("all exited"), plan, honouring());
+  EXPECT_THAT(verdict.keys, testing::IsEmpty());
+  EXPECT_THAT(verdict.inconclusive,
+              testing::ElementsAre("not judged, because nobody was left to do it: k; missing: worker-1, whom the plan "
+                                   "killed and did not let come back"));
+  EXPECT_EQ(exit_code(verdict), ExitCode::inconclusive);
+}
+
+TEST(Judge, APeerThatIsLeftMustDoIt) {
+  HistoryBuilder h = killed_after_claim();
+  h.by("worker-2").starts();
+  const Verdict verdict = judge(h.at(30min).finishes("horizon"), kept_away_plan(RestartMode::never), honouring());
+  ASSERT_EQ(verdict.keys.size(), 1u);
+  EXPECT_EQ(verdict.keys[0].kind, VerdictKind::stuck);
+}
+
+TEST(Judge, AnActorOfAnotherKindIsNoPeer) {
+  HistoryBuilder h = killed_after_claim();
+  h.by("scheduler-1").starts();
+  EXPECT_EQ(exit_code(judge(h.at(30min).finishes("horizon"), kept_away_plan(RestartMode::never), honouring())),
+            ExitCode::inconclusive);
+}
+
+TEST(Judge, WhoCameBackMustDoIt) {
+  HistoryBuilder h = killed_after_claim();
+  h.by("worker-1", 2).starts();
+  const Verdict verdict = judge(h.at(30min).finishes("horizon"), kept_away_plan(RestartMode::after), honouring());
+  ASSERT_EQ(verdict.keys.size(), 1u);
+  EXPECT_EQ(verdict.keys[0].kind, VerdictKind::stuck);
+}
+
+TEST(Judge, WhatWasDoneTwiceIsAViolationWhoeverIsLeft) {
+  HistoryBuilder h = killed_after_claim();
+  h.by("worker-1").delivers(1, "", "k").delivers(2, "", "k");
+  const Verdict verdict = judge(h.at(30min).finishes("all exited"), kept_away_plan(RestartMode::never), honouring());
+  ASSERT_EQ(verdict.keys.size(), 1u);
+  EXPECT_EQ(verdict.keys[0].kind, VerdictKind::duplicate);
+}
+
 }  // namespace
 }  // namespace halfsent
