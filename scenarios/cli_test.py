@@ -54,7 +54,7 @@ class Help(AcceptanceTest):
                     self.assertEqual(words[:2], ["halfsent", command])
                     root = self.copy_of_what_is_shipped()
                     done = self.halfsent(*words[1:], cwd=root, timeout=300)
-                    # Held or violated: the example did what it is there for. All else is an example that does not run.
+                    # Held or violated: the example did what it is there for.
                     self.assertIn(done.returncode, (0, 1), f"{example}\n{done.stdout[-1500:]}{done.stderr[-1500:]}")
                     self.assertTrue(done.stdout)
 
@@ -63,8 +63,8 @@ class Faults(AcceptanceTest):
     """Which faults a sweep has, and what all of them say about a right system and a wrong one."""
 
     every_column = ("kill", "hold", "term", "kill all", "kill, late back", "kill, never back", "kill all, one back",
-                    "step +", "step -", "hold, skew -", "refuse", "drop", "reset", "stall", "status 503", "half", "late", "skew +",
-                    "skew -")
+                    "step +", "step -", "hold, skew -", "refuse", "drop", "reset", "stall", "status 503", "half",
+                    "late", "skew +", "skew -")
 
     def columns(self, done):
         """The heads of a matrix in one part; each may stand in several lines, right above its cells."""
