@@ -9,6 +9,7 @@
 
 #include "harness/cli/campaign.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/init.h"
 #include "harness/cli/list.h"
 
 namespace halfsent {
@@ -98,6 +99,18 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
   return list;
 }
 
+CLI::App* add_init(CLI::App& app, InitOptions& options) {
+  CLI::App* init = app.add_subcommand("init", "Write a scenario for a worker of your own");
+  init->footer("Example:\n  halfsent init --command 'python3 worker.py' --ledger app.db");
+  init->add_option("--command", options.command, "what starts the worker; {actor} becomes its name")->required();
+  init->add_option("--ledger", options.ledger, "the SQLite file of the jobs; it is copied, never opened")->required();
+  init->add_option("--files", options.files,
+                   "folder that the worker runs in; without it the files that the command names");
+  init->add_option("--env", options.env, "NAME=VALUE: a variable that the worker needs (again for more)");
+  init->add_option("--output", options.output, "the scenario to write; without it named after the worker");
+  return init;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Halfsent kills real workers in every crash window and proves that each job is delivered exactly once or visibly "
@@ -119,6 +132,8 @@ int run(int argc, char** argv) {
   const CLI::App* replay_app = add_replay(app, replay_options, common);
   const CLI::App* windows_app = add_windows(app, windows_scenario);
   const CLI::App* list_app = add_list(app, list_options);
+  InitOptions init_options;
+  const CLI::App* init_app = add_init(app, init_options);
   CLI::App* doctor_app = app.add_subcommand("doctor", "Check what this machine allows, and name the mend");
   doctor_app->footer("Example:\n  halfsent doctor");
 
@@ -134,6 +149,7 @@ int run(int argc, char** argv) {
   if (replay_app->parsed()) return static_cast<int>(replay_command(replay_options, common));
   if (windows_app->parsed()) return static_cast<int>(windows_command(windows_scenario, common));
   if (list_app->parsed()) return static_cast<int>(list_command(list_options, common.style));
+  if (init_app->parsed()) return static_cast<int>(init_command(init_options));
   if (doctor_app->parsed()) return static_cast<int>(doctor_command(common));
   return static_cast<int>(ExitCode::usage);
 }
