@@ -31,6 +31,12 @@ constexpr std::uint16_t usual_port = 8080;
 
 void say(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+// What is going on, while results are still to come.
+void talk(const std::string& text) {
+  std::fflush(stdout);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 Error usage(std::string message, std::string mend) {
   return {.code = ExitCode::usage, .message = std::move(message), .mend = std::move(mend)};
 }
@@ -58,7 +64,6 @@ std::string last_line(const std::string& output) {
 Scenario blind_scenario(const Search& search, const std::string& setup, const std::string& rows) {
   Scenario scenario;
   scenario.name = search.input.name;
-  scenario.file = fs::absolute(search.input.output);
   scenario.files = search.input.files;
   scenario.horizon = blind_horizon;
   scenario.ledger.path = search.input.ledger_path;
@@ -109,7 +114,7 @@ Result<void> find_ledger(Search& search) {
       return {};
     }
   }
-  say(fmt::format("trial run: {} has no tables yet, does the worker make them?\n", printable(given.string())));
+  talk(fmt::format("trial run: {} has no tables yet, does the worker make them?\n", printable(given.string())));
   const fs::path made = search.scratch / "made";
   const Result<Trial> trial = run_blind(search, "", "SELECT name AS key, type AS state FROM sqlite_schema", made);
   if (!trial) return trial.error();
@@ -164,13 +169,17 @@ Result<void> find_moving_jobs(Search& search) {
   const std::string likely = guess_table(search.ledger->tables(), {});
   const Table* table = find_table(search, likely);
   if (table != nullptr && table->rows == 0) search.made_up = made_up_jobs(*table);
-  say(fmt::format("trial run: one worker, no faults{}\n", search.made_up.empty() ? "" : ", jobs made up"));
+  talk(fmt::format("trial run: one worker, no faults{}\n", search.made_up.empty() ? "" : ", jobs made up"));
   if (Result<void> watched = watch(search); !watched) return watched.error();
-  const bool moved = std::ranges::any_of(search.stories, [](const RowStory& row) { return row.versions.size() > 1; });
-  if (moved || table == nullptr || !search.made_up.empty()) return {};
-  say(fmt::format("trial run: no row moved; once more with jobs made up in {}\n", printable(likely)));
+  const auto moved = [&] {
+    return std::ranges::any_of(search.stories, [](const RowStory& row) { return row.versions.size() > 1; });
+  };
+  if (moved() || table == nullptr || !search.made_up.empty()) return {};
+  talk(fmt::format("trial run: no row moved; once more with jobs made up in {}\n", printable(likely)));
   search.made_up = made_up_jobs(*table);
-  return watch(search);
+  if (Result<void> watched = watch(search); !watched) return watched.error();
+  if (!moved()) search.made_up.clear();  // then its own are the better ones
+  return {};
 }
 
 KnownWords words_of_ledger(const LedgerCopy& ledger) {
@@ -223,29 +232,39 @@ Result<void> sketch_scenario(Search& search) {
   return write_setup(search, *table);
 }
 
-// What only happens when something goes wrong: how long an abandoned claim lasts, and where a job ends that nobody
-// takes. Neither must succeed for a scenario to be written.
-Result<void> provoke(Search& search) {
-  Result<Scenario> draft = parse_scenario(write_scenario(search.sketch).text, fs::absolute(search.input.output));
-  if (!draft) return draft.error();
-  draft->actors.front().count = 1;
-  LedgerGuess& guess = search.sketch.ledger;
-  if (guess.claim_seen) {
-    say("trial run: the worker is killed after a claim\n");
-    const Result<Trial> killed = run_trial(*draft, "kill worker-1 at after_claim");
-    if (killed) search.sketch.measured_lease = time_between_claims(killed->history);
-  }
-  say("trial run: the downstream refuses every connection\n");
-  draft->horizon = std::max<Nanoseconds>(draft->horizon, std::chrono::hours{1});
-  const Result<Trial> refused = run_trial(*draft, "refuse worker-1");
-  if (!refused || guess.state_column.empty()) return {};
-  for (const std::string& word : last_words(refused->history)) {
+// A word in which a job has come to rest, and that no successful trial showed, is one of giving up.
+void learn_flagged_words(LedgerGuess& guess, const History& history) {
+  if (guess.state_column.empty()) return;
+  for (const std::string& word : last_words(history)) {
     const auto in = [&](const std::vector<std::string>& words) {
       return std::ranges::find(words, word) != words.end();
     };
     if (in(guess.pending) || in(guess.leased) || in(guess.delivered) || in(guess.flagged)) continue;
     guess.flagged.push_back(word);
     std::erase(guess.unclear, word);
+  }
+}
+
+// What only happens when something goes wrong: how long an abandoned claim lasts, and where a job ends that is not
+// delivered. None of these trials must succeed for a scenario to be written.
+Result<void> provoke(Search& search) {
+  Result<Scenario> draft = parse_scenario(write_scenario(search.sketch).text, fs::absolute(search.input.output));
+  if (!draft) return draft.error();
+  draft->actors.front().count = 1;
+  LedgerGuess& guess = search.sketch.ledger;
+  if (guess.claim_seen) {
+    talk("trial run: the worker is killed after a claim\n");
+    const Result<Trial> killed = run_trial(*draft, "kill worker-1 at after_claim");
+    if (killed) search.sketch.measured_lease = time_between_claims(killed->history);
+  }
+  if (search.sketch.requests_seen) {
+    talk("trial run: an answer of the downstream is lost\n");
+    const Result<Trial> dropped = run_trial(*draft, "drop downstream at after_accept");
+    if (dropped) learn_flagged_words(guess, dropped->history);
+    talk("trial run: the downstream refuses every connection\n");
+    draft->horizon = std::max<Nanoseconds>(draft->horizon, std::chrono::hours{1});
+    const Result<Trial> refused = run_trial(*draft, "refuse worker-1");
+    if (refused) learn_flagged_words(guess, refused->history);
   }
   return {};
 }
@@ -295,7 +314,7 @@ Result<void> check(const Search& search) {
     say("\nWithout faults it holds. Next: halfsent run " + printable(search.input.output.string()) + "\n");
     return {};
   }
-  say("\nWithout any fault it does not hold yet, so something above is not right:\n");
+  say("\nWithout any fault it does not hold, so one of the guesses above is wrong, or the worker is:\n");
   for (const KeyVerdict& key : verdict.keys)
     if (is_violation(key.kind))
       say(fmt::format("  {} {}: {}\n", to_string(key.kind), printable(key.key), printable(key.why)));

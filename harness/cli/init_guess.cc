@@ -347,7 +347,7 @@ std::string guess_table(const std::vector<Table>& tables, const std::vector<RowS
       if (role == ColumnRole::attempts || role == ColumnRole::done_at) score += 2;
     }
     if (sounds_like_jobs(table.name)) score += 2;
-    if (!moved_rows(table.name, stories).empty()) score += 6;
+    if (score > 0 && !moved_rows(table.name, stories).empty()) score += 20;  // more than all that names can say
     if (score <= best_score) continue;
     best_score = score;
     best = table.name;

@@ -39,8 +39,8 @@ std::string made_up_value(const Column& column, int n) {
   if (is_time(column) && !column.unique) return contains(column.type, "TEXT") ? "'1970-01-01 00:00:00'" : "0";
   const bool counts = usual_role(column).has_value();  // attempts, a token
   if (is_number(column)) return std::to_string(column.unique ? n : counts ? 0 : n);
-  if (contains(column.name, "mail") || contains(column.name, "recipient"))
-    return fmt::format("'{}-{}@example.com'", column.name, n);
+  const bool address = contains(column.name, "mail") || contains(column.name, "recipient");
+  if (address && !column.unique) return fmt::format("'{}-{}@example.com'", column.name, n);
   if (contains(column.name, "json") || contains(column.name, "payload")) return "'{}'";
   return sql_text(fmt::format("{}-{}", column.name, n));
 }
@@ -87,7 +87,9 @@ std::string jobs_to_keep(const Table& table, const LedgerGuess& guess, const std
     if (!guess.state_column.empty() && std::ranges::find(guess.pending, word) == guess.pending.end()) continue;
     moved += (count++ == 0 ? "" : ", ") + values[static_cast<std::size_t>(key - table.columns.begin())];
   }
-  if (count > 0) return fmt::format("WHERE {} IN ({})", sql_name(guess.key_column), moved);
+  if (count > 0)
+    return fmt::format("WHERE {} IN ({}) ORDER BY {}", sql_name(guess.key_column), moved,
+                       table.rowid.empty() ? sql_name(guess.key_column) : table.rowid);
   if (guess.state_sql.empty() || guess.pending.empty()) return {};
   std::string words;
   for (const std::string& word : guess.pending) words += (words.empty() ? "" : ", ") + sql_text(word);

@@ -155,6 +155,8 @@ void write_downstream(Page& page, const Sketch& sketch) {
   page.line("[downstream]");
   if (!sketch.port_seen)
     page.edit("port: the worker connected nowhere in the trial; let it send to http://127.0.0.1 and this port");
+  if (sketch.port_seen && !sketch.requests_seen)
+    page.edit("port: the worker connected, but sent no HTTP request; let it send to http://, not https://");
   page.line(fmt::format("port = {}", sketch.port));
   const bool keyed = sketch.key.key.has_value();
   if (sketch.requests_seen && !keyed)
