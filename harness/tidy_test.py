@@ -311,7 +311,7 @@ BAD = {
                   {"README.md": "in `/tmp/build" + "-x`\n"}],
     "include-direction": [
         core('#include "fakes/a.h"\n'), core('#include "harness/contract/judge.h"\n'),
-        {"harness/process/a.h": '#include "harness/intercept/b.h"\n', "harness/process/CMakeLists.txt": "a.cc\n",
+        {"harness/process/a.h": '#include "harness/scenario/b.h"\n', "harness/process/CMakeLists.txt": "a.cc\n",
          "harness/process/a.cc": '#include "harness/process/a.h"\n'},
         {"harness/world/a.cc": '#include "reports/a.h"\n', "harness/world/CMakeLists.txt": "a.cc\n"},
         {"sut/x/a.cc": '#include "harness/core/a.h"\n'}],

@@ -228,7 +228,7 @@ std::vector<Table> read_tables(SQLite::Database& database) {
 Result<LedgerCopy> LedgerCopy::make(const fs::path& ledger, const fs::path& folder) {
   std::error_code ignored;
   fs::create_directories(folder, ignored);
-  const auto copied = sqlite::DatabaseFiles(fs::absolute(ledger)).copy_to(folder);
+  const auto copied = sqlite::DatabaseFiles(fs::absolute(ledger).parent_path(), ledger.filename()).copy_to(folder);
   if (!copied) return copied.error();
   try {
     // What a transaction in flight left is taken back or in by opening it once: it is our copy.

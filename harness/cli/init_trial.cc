@@ -48,7 +48,8 @@ Result<Trial> run_trial(Scenario scenario, const std::string& faults, const fs::
   std::error_code ignored;
   if (!keep_ledger.empty() && fs::is_regular_file(left, ignored)) {
     fs::create_directories(keep_ledger, ignored);
-    if (const auto copied = sqlite::DatabaseFiles(left).copy_to(keep_ledger); !copied) return copied.error();
+    if (const auto copied = sqlite::DatabaseFiles(left.parent_path(), left.filename()).copy_to(keep_ledger); !copied)
+      return copied.error();
   }
   return trial;
 }

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <ctime>
+#include <memory>
 
 namespace polling {
 namespace {
@@ -53,12 +54,18 @@ std::optional<Job> Ledger::claim() {
 Ledger::Taken Ledger::take_oldest() {
   // The clock is read inside the transaction: waiting for the lock must not eat the lease.
   const Seconds now = now_s();
-  SQLite::Statement select(db_,
-                           "SELECT digest_key, json_object('digest_key', digest_key, 'customer_id', customer_id), "
-                           "token, attempts, sending_at"
-                           " FROM digest_jobs WHERE due_at <= ?1"
-                           " AND ((state = 'pending' AND retry_at <= ?1) OR (state = 'leased' AND lease_until <= ?1))"
-                           " ORDER BY due_at, digest_key LIMIT 1");
+  // Prepared once: an idle worker does little else than to ask this.
+  if (!due_)
+    due_.emplace(db_,
+                 "SELECT digest_key, json_object('digest_key', digest_key, 'customer_id', customer_id), "
+                 "token, attempts, sending_at"
+                 " FROM digest_jobs WHERE due_at <= ?1"
+                 " AND ((state = 'pending' AND retry_at <= ?1) OR (state = 'leased' AND lease_until <= ?1))"
+                 " ORDER BY due_at, digest_key LIMIT 1");
+  SQLite::Statement& select = *due_;
+  // However this ends: a statement that is not done keeps its transaction from ending.
+  const auto done = [](SQLite::Statement* statement) { statement->tryReset(); };
+  const std::unique_ptr<SQLite::Statement, decltype(done)> reset(&select, done);
   select.bind(1, now);
   if (!select.executeStep()) return {};
   Job job{.digest_key = select.getColumn(0).getString(),

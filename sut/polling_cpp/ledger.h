@@ -38,6 +38,7 @@ class Ledger {
   void give_up(const std::string& digest_key, const char* state, const char* reason);
 
   SQLite::Database db_;
+  std::optional<SQLite::Statement> due_;  // closes before db_
   OnDoubt on_doubt_;
 };
 
