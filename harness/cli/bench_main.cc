@@ -139,7 +139,7 @@ int run(const std::filesystem::path& scenarios) {
   line("reset of a sandbox", time_of(1, [&] { return static_cast<bool>((*sandbox)->reset()); }));
   sandbox->reset();
 
-  fmt::print("\nexecutions (one world on one CPU; kill at after_accept, restart, second incarnation)\n");
+  fmt::print("\nexecutions, as in a sweep (one world on one CPU; kill at after_accept, restart, second incarnation)\n");
   for (const char* name : {"polling_cpp", "polling_python", "polling_python_naive"}) {
     Result<Scenario> scenario = load_scenario(scenarios / (std::string(name) + ".toml"));
     if (!scenario) {
@@ -151,7 +151,7 @@ int run(const std::filesystem::path& scenarios) {
     if (!plan || !runner) return 3;
     std::uint64_t stops = 0;
     const double seconds = time_of(3, [&] {
-      const Result<Execution> execution = (*runner)->run(*plan);
+      const Result<Execution> execution = (*runner)->run(*plan, StartMode::fork);
       if (execution) stops = execution->stops;
       return static_cast<bool>(execution);
     });

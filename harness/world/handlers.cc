@@ -49,6 +49,10 @@ void Engine::on_notification(Process& root) {
     find_new_tasks(process);
   }
   set_state(*thread, Thread::State::running);
+  // Who one is does not depend on what others do, and code that spins may wait for one who asks.
+  const SyscallRule* rule = find_rule(notification->data.nr);
+  if (rule != nullptr && rule->treatment == Treatment::identity && !(template_watch_ && ends_template(*thread, *rule)))
+    return go_on(*thread);
   if (&process != turn_process_ || signals_possible_ || others_run(process))
     return set_state(*thread, Thread::State::pending);
   handle_in_turn(*thread);
