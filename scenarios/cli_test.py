@@ -67,8 +67,8 @@ class Faults(AcceptanceTest):
     """Which faults a sweep has, and what all of them say about a right system and a wrong one."""
 
     every_column = ("kill", "hold", "term", "kill all", "kill, late back", "kill, never back", "kill all, one back",
-                    "step +", "step -", "hold, skew -", "refuse", "drop", "reset", "stall", "status 503", "half",
-                    "late", "skew +", "skew -")
+                    "switch", "busy", "EIO", "ENOSPC", "read only", "failover", "step +", "step -", "hold, skew -",
+                    "refuse", "drop", "reset", "stall", "status 503", "half", "late", "skew +", "skew -")
 
     def columns(self, done):
         """The heads of a matrix in one part; each may stand in several lines, right above its cells."""
@@ -93,7 +93,7 @@ class Faults(AcceptanceTest):
         done = self.halfsent("run", "scenarios/polling_python_naive.toml", "--faults", "skew")
         self.assert_code(done, 1)
         self.assertEqual(self.columns(done), ["hold, skew -", "skew +", "skew -"])
-        plan = plan_of("polling_python_naive", f"skew worker-1 -61s; hold worker-1 at before_send {K1} for 30s")
+        plan = plan_of("polling_python_naive", f"skew worker-1 -30s; hold worker-1 at before_send {K1} for 45s")
         self.assertRegex(done.stdout, rf"(?m)^  DUPLICATE +{re.escape(plan)}$")
 
     def test_a_scenario_that_lists_no_faults_is_swept_with_all(self):

@@ -45,7 +45,8 @@ SweepPlan sweep_of(const Scenario& scenario, const History& clean) {
   // Past the lease by a second: then its holder is stale, whoever it is.
   return sweep(clean, {.faults = scenario.sweep_faults,
                        .past_lease = scenario.lease + std::chrono::seconds{1},
-                       .within_lease = scenario.lease / 2});
+                       .within_lease = scenario.lease / 2,
+                       .failover_loses = scenario.ledger.failover_loses});
 }
 
 // What a job tells the campaign, one JSON object a line: {"cell":3,"runs":2} and, when it failed, the parts of the

@@ -54,7 +54,8 @@ Result<void> check_actors(const Plan& plan, const Scenario& scenario) {
   for (const ActorConfig& actor : scenario.actors)
     for (int n = 1; n <= actor.count; ++n) names.push_back(actor.name + "-" + std::to_string(n));
   for (const Fault& fault : plan.faults) {
-    if (strikes_downstream(fault.kind) || std::find(names.begin(), names.end(), fault.target) != names.end()) continue;
+    if (strikes_downstream(fault.kind) || strikes_ledger(fault.kind)) continue;
+    if (std::find(names.begin(), names.end(), fault.target) != names.end()) continue;
     const std::string near = nearest(fault.target, names);
     std::string known;
     for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;

@@ -16,18 +16,36 @@ namespace {
 // A condition that holds from the start (skew, step, restart) has no moment at which it must fire.
 bool must_fire(const Fault& fault) { return fault.at.has_value() || fault.kind == FaultKind::refuse; }
 
-bool planned_term(const Plan& plan, const FaultFired& fired) {
-  return fired.fault >= 0 && static_cast<std::size_t>(fired.fault) < plan.faults.size() &&
-         plan.faults[static_cast<std::size_t>(fired.fault)].kind == FaultKind::term;
+const Fault* fault_of(const Plan& plan, const FaultFired& fired) {
+  const auto index = static_cast<std::size_t>(fired.fault);
+  return fired.fault >= 0 && index < plan.faults.size() ? &plan.faults[index] : nullptr;
 }
 
-bool asked_for(const Ended& ended, bool after_term) {
+// What a plan did to an actor that is a reason for ending by itself.
+struct Reasons {
+  std::set<std::string> terminated;  // actors whose present incarnation got a planned SIGTERM
+  std::set<std::string> hit;         // actors whose present incarnation had a call on the ledger fail
+  bool ledger_in_trouble = false;    // for everyone, from here on
+
+  void take(const Plan& plan, const FaultFired& fired) {
+    const Fault* fault = fault_of(plan, fired);
+    if (fault == nullptr) return;
+    if (fault->kind == FaultKind::term) terminated.insert(fault->target);
+    if (fault->kind == FaultKind::io_error) hit.insert(fault->target);
+    if (fault->kind == FaultKind::busy || fault->kind == FaultKind::read_only) ledger_in_trouble = true;
+  }
+  // A program may give up when its ledger fails: whoever starts it again is part of the system.
+  [[nodiscard]] bool may_give_up(const std::string& actor) const { return ledger_in_trouble || hit.contains(actor); }
+};
+
+bool asked_for(const Ended& ended, const Reasons& reasons, const std::string& actor) {
+  const bool after_term = reasons.terminated.contains(actor);
   switch (ended.how) {
     case Ended::How::killed_by_plan:
     case Ended::How::ended_with_world:
       return true;
     case Ended::How::exited:
-      return ended.code == 0 || after_term;
+      return ended.code == 0 || after_term || reasons.may_give_up(actor);
     case Ended::How::signalled:
       return after_term && ended.code == SIGTERM;
   }
@@ -59,20 +77,19 @@ void check_faults(const History& history, const Plan& plan, Verdict& verdict) {
 }
 
 void check_deaths(const History& history, const Plan& plan, Verdict& verdict) {
-  std::set<std::string> terminated;  // actors whose present incarnation got a planned SIGTERM
+  Reasons reasons;
   for (const auto& event : history.events) {
-    if (const auto* fired = std::get_if<FaultFired>(&event.body); fired != nullptr && planned_term(plan, *fired)) {
-      terminated.insert(plan.faults[static_cast<std::size_t>(fired->fault)].target);
-    }
+    if (const auto* fired = std::get_if<FaultFired>(&event.body)) reasons.take(plan, *fired);
     const auto* ended = std::get_if<Ended>(&event.body);
     if (ended == nullptr) continue;
-    const bool asked = asked_for(*ended, terminated.contains(event.actor));
+    const bool asked = asked_for(*ended, reasons, event.actor);
     if (event.process != 0) {
       if (!asked && ended->how == Ended::How::signalled) verdict.notes.push_back(death(event, *ended));
       continue;
     }
     if (!asked) verdict.inconclusive.push_back(death(event, *ended));
-    terminated.erase(event.actor);
+    reasons.terminated.erase(event.actor);
+    reasons.hit.erase(event.actor);
   }
 }
 

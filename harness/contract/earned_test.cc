@@ -88,6 +88,24 @@ TEST(EarnedPass, ATermDoesNotExcuseACrash) {
   EXPECT_THAT(deaths_of(h.cut_off(), plan_of({at_accept(FaultKind::term, "w")})), testing::SizeIs(1));
 }
 
+TEST(EarnedPass, WhoseLedgerFailsByPlanMayGiveUpButNotCrash) {
+  Fault io_error = at_accept(FaultKind::io_error, "w");
+  HistoryBuilder h;
+  h.by("w").fires(0, "io_error w EIO").ends(Ended::How::exited, 1);
+  EXPECT_THAT(deaths_of(h.cut_off(), plan_of({io_error})), testing::IsEmpty());
+  h.by("w", 2).ends(Ended::How::exited, 1).by("v").ends(Ended::How::exited, 1);
+  EXPECT_THAT(deaths_of(h.cut_off(), plan_of({io_error})), testing::SizeIs(2));
+
+  for (const FaultKind kind : {FaultKind::busy, FaultKind::read_only}) {
+    const Plan plan = plan_of({at_accept(kind, "ledger")});
+    HistoryBuilder all;
+    all.by("w").ends(Ended::How::exited, 1).by("w").fires(0, "x").ends(Ended::How::exited, 1);
+    all.by("v").ends(Ended::How::exited, 1).by("v", 2).ends(Ended::How::signalled, 6);
+    EXPECT_THAT(deaths_of(all.cut_off(), plan),
+                testing::ElementsAre(testing::StartsWith("w exited with code 1"), testing::HasSubstr("signal 6")));
+  }
+}
+
 TEST(EarnedPass, HowAChildEndsIsItsParentsAffair) {
   HistoryBuilder h;
   h.by("w", 1, 2).ends(Ended::How::exited, 1).ends(Ended::How::signalled, 13);

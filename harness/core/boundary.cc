@@ -230,6 +230,7 @@ class Namer {
 
 bool is_at(const Fault& fault, const Boundary& boundary) {
   if (strikes_downstream(fault.kind)) return true;
+  if (strikes_ledger(fault.kind)) return !boundary.actor.empty();
   return fault.target == all_actors ? !boundary.actor.empty() : boundary.actor == fault.target;
 }
 
@@ -258,6 +259,7 @@ std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundar
 }
 
 Anchor anchor_for(FaultKind kind, const Boundary& boundary, std::span<const Boundary> boundaries) {
+  if (strikes_ledger(kind)) return anchor_for_all(boundary, boundaries);
   Anchor anchor{.boundary = boundary.name, .key = boundary.key, .occurrence = boundary.occurrence};
   if (strikes_downstream(kind)) {
     anchor.occurrence = passed_until(boundary, boundaries, [](const Boundary&) { return true; });

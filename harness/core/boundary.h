@@ -41,14 +41,14 @@ std::span<const BoundaryInfo> boundary_table();
 std::vector<Boundary> name_boundaries(const History& history);
 
 // The event a fault strikes at, given the history without it; nullopt: never reached there. For actor faults the
-// boundary's actor must be the fault's target, or any actor for the target all_actors; a downstream fault takes any
-// actor's and nobody's.
+// boundary's actor must be the fault's target, or any actor for the target all_actors; a fault of the ledger takes any
+// actor's, a downstream fault any actor's and nobody's.
 // An empty key of the anchor matches any key; the occurrence counts over the boundaries that match, in order.
 std::optional<Seq> resolve(const Fault& fault, std::span<const Boundary> boundaries);
 
 // The anchor by which a fault of `kind` strikes exactly at `boundary`, which is one of `boundaries`: resolve() of it
-// gives boundary.seq back. For downstream faults the occurrence counts over all actors and so may differ from the
-// boundary's own.
+// gives boundary.seq back. For faults of the downstream and of the ledger the occurrence counts over all actors and so
+// may differ from the boundary's own.
 Anchor anchor_for(FaultKind kind, const Boundary& boundary, std::span<const Boundary> boundaries);
 
 // The same for a fault of actors whose target is all_actors. REQUIRES: the boundary is an actor's.

@@ -21,7 +21,7 @@ namespace {
 using enum FaultInfo::Target;
 
 // In the order of FaultKind.
-constexpr std::array<FaultInfo, 13> faults = {{
+constexpr std::array<FaultInfo, 18> faults = {{
     {FaultKind::kill, "kill", actor, true, false, "kill ACTOR|all [process|child] at BOUNDARY [KEY] [#n]",
      "SIGKILL at the boundary: the whole tree of processes, or only the process that is there, or only its children; "
      "with `all` every actor's tree, when any of them is there.",
@@ -31,6 +31,9 @@ constexpr std::array<FaultInfo, 13> faults = {{
      "hold worker-2 at before_mark 4188:2026-W33 for 61s"},
     {FaultKind::term, "term", actor, true, false, "term ACTOR at BOUNDARY [KEY] [#n]",
      "SIGTERM at the boundary: a polite stop, as in a deployment.", "term worker-1 at after_claim 4187:2026-W33"},
+    {FaultKind::switch_, "switch", actor, true, false, "switch ACTOR at BOUNDARY [KEY] [#n]",
+     "A preemption: every other actor goes on until it waits for time to pass; then this one.",
+     "switch worker-1 at before_claim 4187:2026-W33"},
     {FaultKind::drop, "drop", downstream, true, false, "drop downstream at BOUNDARY [KEY] [#n]",
      "The downstream closes the connection without a byte of an answer.",
      "drop downstream at after_accept 4187:2026-W33"},
@@ -51,6 +54,20 @@ constexpr std::array<FaultInfo, 13> faults = {{
     {FaultKind::refuse, "refuse", actor, false, false, "refuse ACTOR [at BOUNDARY [KEY] [#n]] [for D]",
      "The actor's connections to the downstream are refused, for D or for ever.",
      "refuse worker-1 at after_claim 4187:2026-W33 for 30s"},
+    {FaultKind::busy, "busy", ledger, true, true, "busy ledger at BOUNDARY [KEY] [#n] for D",
+     "A stranger takes the ledger's write lock as soon as it is free and keeps it for D: who wants to write finds it "
+     "locked.",
+     "busy ledger at before_mark 4187:2026-W33 for 30s"},
+    {FaultKind::io_error, "io_error", actor, true, false, "io_error ACTOR EIO|ENOSPC at BOUNDARY [KEY] [#n]",
+     "The actor's next write to the ledger's files (or sync, creation, removal) from there on fails, once.",
+     "io_error worker-1 EIO at before_mark 4187:2026-W33"},
+    {FaultKind::read_only, "read_only", ledger, true, true, "read_only ledger at BOUNDARY [KEY] [#n] for D",
+     "The ledger's file system is read-only for D: writes fail with EROFS.",
+     "read_only ledger at before_mark 4187:2026-W33 for 30s"},
+    {FaultKind::failover, "failover", ledger, true, false, "failover ledger N at BOUNDARY [KEY] [#n]",
+     "The ledger's machine is lost with everyone on it; they start again on a replica that lacks the last N committed "
+     "transactions.",
+     "failover ledger 1 at after_mark 4187:2026-W33"},
     {FaultKind::skew, "skew", actor, false, false, "skew ACTOR D [at BOUNDARY [KEY] [#n]]",
      "The actor's clock is off by D, which may be negative.", "skew worker-2 -90s"},
     {FaultKind::step, "step", actor, true, false, "step ACTOR D at BOUNDARY [KEY] [#n]",
@@ -88,6 +105,10 @@ std::string value_text(const Fault& fault) {
       return fault.scope == KillScope::tree ? "" : fmt::format(" {}", kill_scope_names[static_cast<int>(fault.scope)]);
     case FaultKind::status:
       return fmt::format(" {}", fault.status);
+    case FaultKind::io_error:
+      return fmt::format(" {}", io_error_names[static_cast<int>(fault.io_error)]);
+    case FaultKind::failover:
+      return fmt::format(" {}", fault.lost);
     case FaultKind::skew:
     case FaultKind::step:
       return fmt::format(" {}", format_duration(fault.duration));

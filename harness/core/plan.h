@@ -23,12 +23,32 @@
 
 namespace halfsent {
 
-enum class FaultKind { kill, hold, term, drop, reset, stall, status, half, late, refuse, skew, step, restart };
+enum class FaultKind {
+  kill,
+  hold,
+  term,
+  switch_,
+  drop,
+  reset,
+  stall,
+  status,
+  half,
+  late,
+  refuse,
+  busy,
+  io_error,
+  read_only,
+  failover,
+  skew,
+  step,
+  restart,
+};
 
 // Who of the actor's processes: all; the one that is at the boundary; that one unless it is the first, then the
 // youngest other; the first alone, whose children go on as orphans.
 enum class KillScope { tree, process, child, root };
 enum class RestartMode { after, never, while_peer_lives };
+enum class IoError { eio, enospc };
 
 // As the target of a fault of actors: every actor, wherever any of them is at the boundary ("kill all" is the end of
 // all of them at once, so that nobody is left who is connected to the ledger). No actor has this name: theirs end in
@@ -46,14 +66,16 @@ struct Anchor {
 
 struct Fault {
   FaultKind kind = FaultKind::kill;
-  std::string target = {};  // an actor or all_actors; "downstream" for downstream faults
+  std::string target = {};  // an actor or all_actors; "downstream" and "ledger" for the faults of these
   std::optional<Anchor> at =
       {};                   // may be absent for refuse, skew, restart: they hold from the start (with `at`, from there)
   Nanoseconds duration{0};  // hold, stall, late: for D; skew, step: by D (may be negative); restart: after D;
-                            // refuse: for D, 0 is for ever
+                            // refuse: for D, 0 is for ever; busy, read_only: for D
   KillScope scope = KillScope::tree;         // kill
   int status = 0;                            // status N
   RestartMode restart = RestartMode::after;  // restart
+  IoError io_error = IoError::eio;           // io_error
+  int lost = 0;                              // failover: committed transactions that the new ledger lacks
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 
@@ -68,7 +90,7 @@ struct Plan {
 struct FaultInfo {
   FaultKind kind;
   std::string_view name;
-  enum class Target { actor, downstream } target;
+  enum class Target { actor, downstream, ledger } target;
   bool needs_anchor;         // false: the anchor is optional
   bool needs_duration;       // "for D" must be there
   std::string_view syntax;   // "hold ACTOR at BOUNDARY [KEY] [#n] for D"
@@ -79,6 +101,7 @@ std::span<const FaultInfo> fault_table();
 const FaultInfo& info(FaultKind kind);
 std::vector<FaultKind> every_fault_kind();  // in the order of the table
 inline bool strikes_downstream(FaultKind kind) { return info(kind).target == FaultInfo::Target::downstream; }
+inline bool strikes_ledger(FaultKind kind) { return info(kind).target == FaultInfo::Target::ledger; }
 
 // Errors: ExitCode::usage, `line` and `column` (from 1, in characters) of the offending word, the nearest known word in
 // `mend`. Whether the scenario and its actors exist is for the caller to check.

@@ -254,10 +254,12 @@ class ClauseParser {
   }
 
   Complaint target(const FaultInfo& known, Fault& out) {
-    const bool is_downstream = known.target == FaultInfo::Target::downstream;
-    if (is_downstream && !peek_is(downstream_word)) return expected(fmt::format("'{}'", downstream_word));
-    if (!is_downstream && peek() && peek()->text == downstream_word) {
-      return bad_plan(peek()->at, fmt::format("'{}' strikes an actor, not the downstream", known.name), usage());
+    const bool is_actor = known.target == FaultInfo::Target::actor;
+    const std::string_view word = known.target == FaultInfo::Target::ledger ? ledger_word : downstream_word;
+    if (!is_actor && !peek_is(word)) return expected(fmt::format("'{}'", word));
+    for (const std::string_view other : {downstream_word, ledger_word}) {
+      if (!is_actor || !peek() || peek()->text != other) continue;
+      return bad_plan(peek()->at, fmt::format("'{}' strikes an actor, not the {}", known.name, other), usage());
     }
     if (peek() && peek()->text.empty()) return expected("the name of an actor");
     return name("the name of an actor", out.target);
@@ -282,6 +284,20 @@ class ClauseParser {
         const auto number = peek() && !peek()->quoted ? whole_number<int>(peek()->text) : std::nullopt;
         if (!number || *number < 200 || *number > 599) return expected("a final HTTP status from 200 to 599");
         out.status = *number;
+        ++index_;
+        return std::nullopt;
+      }
+      case FaultKind::io_error:
+        for (std::size_t i = 0; i < io_error_names.size(); ++i) {
+          if (!take(io_error_names[i])) continue;
+          out.io_error = static_cast<IoError>(i);
+          return std::nullopt;
+        }
+        return expected(fmt::format("'{}'", fmt::join(io_error_names, "' or '")));
+      case FaultKind::failover: {
+        const auto number = peek() && !peek()->quoted ? whole_number<int>(peek()->text) : std::nullopt;
+        if (!number || *number < 0) return expected("how many transactions are lost, from 0,");
+        out.lost = *number;
         ++index_;
         return std::nullopt;
       }

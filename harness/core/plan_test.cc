@@ -84,8 +84,12 @@ Fault any_fault(FaultKind kind) {
   Fault fault{.kind = kind};
   const FaultInfo& known = info(fault.kind);
   const bool strikes_downstream = known.target == FaultInfo::Target::downstream;
-  const auto is_name = [](const std::string& name) { return !name.empty() && name != "downstream"; };
-  fault.target = strikes_downstream ? "downstream" : *rc::gen::suchThat(any_bytes(), is_name);
+  const auto is_name = [](const std::string& name) {
+    return !name.empty() && name != "downstream" && name != "ledger";
+  };
+  fault.target = strikes_downstream     ? "downstream"
+                 : strikes_ledger(kind) ? "ledger"
+                                        : *rc::gen::suchThat(any_bytes(), is_name);
   if (known.needs_anchor || *rc::gen::arbitrary<bool>()) {
     fault.at = Anchor{.boundary = any_boundary(), .key = *any_bytes(), .occurrence = *rc::gen::inRange(1, 1 << 30)};
     if (strikes_downstream) fault.at->boundary = *rc::gen::element<std::string>("before_accept", "after_accept");
@@ -97,6 +101,8 @@ Fault any_fault(FaultKind kind) {
   if (fault.kind == FaultKind::refuse && *rc::gen::arbitrary<bool>()) fault.duration = *positive;
   if (fault.kind == FaultKind::skew || fault.kind == FaultKind::step) fault.duration = *any_length;
   if (fault.kind == FaultKind::kill) fault.scope = static_cast<KillScope>(*rc::gen::inRange(0, 4));
+  if (fault.kind == FaultKind::io_error) fault.io_error = static_cast<IoError>(*rc::gen::inRange(0, 2));
+  if (fault.kind == FaultKind::failover) fault.lost = *rc::gen::inRange(0, 1 << 30);
   if (fault.kind == FaultKind::status) fault.status = *rc::gen::inRange(200, 600);
   if (fault.kind == FaultKind::restart) {
     fault.restart = static_cast<RestartMode>(*rc::gen::inRange(0, 3));
@@ -185,7 +191,7 @@ TEST(PlanErrors, AWrongWordIsNamedWithItsPositionAndTheNearestOne) {
   expect_refused({
       {"scenario s; kil w at after_claim", 1, 13, "'kil' is not an action", "did you mean 'kill'?"},
       {"scenario s\n\n  hodl w at after_claim", 3, 3, "'hodl' is not an action", "did you mean 'hold'?"},
-      {"scenario s; xyzzy w", 1, 13, "'xyzzy'", "known: seed, kill, hold, term, drop"},
+      {"scenario s; xyzzy w", 1, 13, "'xyzzy'", "known: seed, kill, hold, term, switch, drop"},
       {"scenario s; kill w at aftr_acept k", 1, 23, "'aftr_acept' is not a boundary", "did you mean 'after_accept'?"},
       {"scenario s; kill w at moon k", 1, 23, "'moon' is not a boundary", "known: before_claim, in_claim"},
       {"scenario s; drop downstream at after_claim k", 1, 32, "of the downstream",

@@ -11,11 +11,13 @@ namespace halfsent {
 
 inline constexpr std::string_view for_word = "for";
 inline constexpr std::string_view downstream_word = "downstream";
+inline constexpr std::string_view ledger_word = "ledger";
 inline constexpr std::string_view announced_prefix = "at:";  // of boundaries that a worker announces
 
-// In the order of KillScope and of RestartMode.
+// In the order of KillScope, of RestartMode and of IoError.
 inline constexpr std::array<std::string_view, 4> kill_scope_names = {"tree", "process", "child", "root"};
 inline constexpr std::array<std::string_view, 3> restart_mode_names = {"after", "never", "while_peer_lives"};
+inline constexpr std::array<std::string_view, 2> io_error_names = {"EIO", "ENOSPC"};
 
 // May stand in a plan without quotes.
 constexpr bool is_bare(char c) {

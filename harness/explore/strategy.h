@@ -21,18 +21,20 @@ std::span<const StrategyInfo> strategy_table();
 
 // What a column of the sweep strikes at. Stops of no actor take no fault of actors.
 enum class SweepWhere {
-  every_stop,       // every stop of an actor
-  several_living,   // those at which the actor is known to have several living processes
-  root_with_child,  // those of the actor's first process while another one of it is known to live
-  uncertain,        // those at which it depends on who is connected what a crash leaves of a commit
-  named,            // those whose name says what they come before or after, or that are announced
-  named_with_peer,  // the same, of an actor that has a peer which stays to the end: whoever stays away is replaced
-  at_work,          // after_claim to before_mark
-  at_work_beside,   // the same, of an actor that has a peer which stays to the end
-  connecting,       // a connection to the downstream is about to be opened
-  ledger,           // a ledger file is about to be locked, written, synced, made or removed
-  downstream,       // the downstream has a request, before and after it has accepted it
-  start,            // no stop: from the start, once for each actor
+  every_stop,         // every stop of an actor
+  several_living,     // those at which the actor is known to have several living processes
+  root_with_child,    // those of the actor's first process while another one of it is known to live
+  uncertain,          // those at which it depends on who is connected what a crash leaves of a commit
+  every_stop_beside,  // every stop of an actor that has others beside it
+  named,              // those whose name says what they come before or after, or that are announced
+  named_with_peer,    // the same, of an actor that has a peer which stays to the end: whoever stays away is replaced
+  at_work,            // after_claim to before_mark
+  at_work_beside,     // the same, of an actor that has a peer which stays to the end
+  connecting,         // a connection to the downstream is about to be opened
+  ledger_change,      // a ledger file is about to be written, synced, made or removed
+  ledger_write,       // a ledger file is about to be written
+  downstream,         // the downstream has a request, before and after it has accepted it
+  start,              // no stop: from the start, once for each actor
 };
 
 struct SweepOptions {
@@ -40,8 +42,10 @@ struct SweepOptions {
   // Longer than the lease: how long hold, stall, late and refuse last, how far clocks are off, and after how long those
   // come back that do not come back at once.
   Nanoseconds past_lease{0};
-  // Shorter than the lease, and long enough for others to look at the ledger: the holder is slow, and no stale one.
+  // Shorter than the lease, and long enough for others to look at the ledger: the holder is slow, and no stale one. As
+  // long last busy and read_only.
   Nanoseconds within_lease{0};
+  int failover_loses = 0;  // committed transactions that a replica may lack
   // Stops that belong to no job come again and again while a worker polls an idle ledger: of each (name, actor) only
   // the first so many are swept.
   int idle_repeats = 1;
@@ -49,10 +53,11 @@ struct SweepOptions {
 
 // What the faults of one cell are made from.
 struct SweepTarget {
-  std::string name;          // an actor, all_actors or "downstream"
+  std::string name;          // an actor, all_actors, "downstream" or "ledger"
   std::optional<Anchor> at;  // none: from the start
   Nanoseconds past_lease{0};
   Nanoseconds within_lease{0};
+  int failover_loses = 0;
 };
 
 // One column of the crash-window matrix. A fault kind becomes part of the sweep by a row here; it may have several.

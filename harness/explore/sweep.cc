@@ -43,6 +43,8 @@ class Sweeper {
       if (column->where == SweepWhere::downstream) {
         add(*column, *stop.downstream,
             {.name = "downstream", .at = anchor_for(column->kind, *stop.downstream, boundaries_)});
+      } else if (strikes_ledger(column->kind)) {
+        add(*column, telling, {.name = "ledger", .at = anchor_for(column->kind, telling, boundaries_)});
       } else if (column->of_all) {
         add(*column, telling, {.name = std::string(all_actors), .at = anchor_for_all(telling, boundaries_)});
       } else {
@@ -55,6 +57,7 @@ class Sweeper {
   void add(const SweepColumn& column, const std::optional<Boundary>& boundary, SweepTarget target) {
     target.past_lease = options_.past_lease;
     target.within_lease = options_.within_lease;
+    target.failover_loses = options_.failover_loses;
     plan_.cells.push_back({.boundary = boundary, .column = std::string(column.label), .faults = column.faults(target)});
   }
 

@@ -25,6 +25,21 @@ std::vector<Fault> answer(const SweepTarget& target) {
   return {{.kind = FaultKind::status, .target = target.name, .at = target.at, .status = status}};
 }
 
+template <IoError error>
+std::vector<Fault> fails(const SweepTarget& target) {
+  return {{.kind = FaultKind::io_error, .target = target.name, .at = target.at, .io_error = error}};
+}
+
+// Long enough for most to give up, and not for their leases to run out.
+template <FaultKind kind>
+std::vector<Fault> within_lease(const SweepTarget& target) {
+  return {{.kind = kind, .target = target.name, .at = target.at, .duration = target.within_lease}};
+}
+
+std::vector<Fault> fail_over(const SweepTarget& target) {
+  return {{.kind = FaultKind::failover, .target = target.name, .at = target.at, .lost = target.failover_loses}};
+}
+
 // A fault that lasts, or a clock that is off, by the lease and a little more. `sign`: which way.
 template <FaultKind kind, int sign = 1>
 std::vector<Fault> past_lease(const SweepTarget& target) {
@@ -39,10 +54,11 @@ std::vector<Fault> kill_then(const SweepTarget& target) {
   return {{.kind = FaultKind::kill, .target = target.name, .at = target.at}, restart};
 }
 
-// A clock that is off shows only where somebody else looks at the ledger while the job is at work.
+// A clock that is off shows only where somebody else looks at the ledger while the job is at work. Not by the whole
+// lease: then the others need not wait for the holder to be slow, and it may lose the job before it comes to the stop.
 std::vector<Fault> slow_and_behind(const SweepTarget& target) {
-  return {{.kind = FaultKind::skew, .target = target.name, .at = std::nullopt, .duration = -target.past_lease},
-          {.kind = FaultKind::hold, .target = target.name, .at = target.at, .duration = target.within_lease}};
+  return {{.kind = FaultKind::skew, .target = target.name, .at = std::nullopt, .duration = -target.within_lease},
+          {.kind = FaultKind::hold, .target = target.name, .at = target.at, .duration = target.within_lease * 3 / 2}};
 }
 
 // A downstream that accepts and then says no is a broken one, but for 5xx, which says nothing: so 503 is what it
@@ -59,6 +75,12 @@ constexpr std::array columns = {
     SweepColumn{FaultKind::restart, "kill, never back", named_with_peer, false, kill_then<RestartMode::never>},
     SweepColumn{FaultKind::restart, "kill all, one back", named_with_peer, true,
                 kill_then<RestartMode::while_peer_lives>},
+    SweepColumn{FaultKind::switch_, "switch", every_stop_beside, false, just<FaultKind::switch_>},
+    SweepColumn{FaultKind::busy, "busy", named, false, within_lease<FaultKind::busy>},
+    SweepColumn{FaultKind::io_error, "EIO", ledger_change, false, fails<IoError::eio>},
+    SweepColumn{FaultKind::io_error, "ENOSPC", ledger_write, false, fails<IoError::enospc>},
+    SweepColumn{FaultKind::read_only, "read only", named, false, within_lease<FaultKind::read_only>},
+    SweepColumn{FaultKind::failover, "failover", named, false, fail_over},
     SweepColumn{FaultKind::step, "step +", at_work, false, past_lease<FaultKind::step>},
     SweepColumn{FaultKind::step, "step -", at_work, false, past_lease<FaultKind::step, -1>},
     SweepColumn{FaultKind::skew, "hold, skew -", at_work_beside, false, slow_and_behind},

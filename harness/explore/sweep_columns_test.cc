@@ -132,7 +132,7 @@ TEST(SweepColumns, ClocksStepBothWaysWhileAJobIsAtWorkAndAreOffBothWaysFromTheSt
   EXPECT_THAT(column(plan, "skew -"), ElementsAre("skew worker-1 -61s", "skew worker-2 -61s"));
   for (const SweepCell& cell : plan.cells) EXPECT_EQ(!cell.boundary, cell.column.starts_with("skew")) << cell.column;
   EXPECT_THAT(column(plan, "hold, skew -"), testing::SizeIs(5));
-  EXPECT_THAT(column(plan, "hold, skew -"), Contains("skew worker-1 -61s; hold worker-1 at after_claim k for 30s"));
+  EXPECT_THAT(column(plan, "hold, skew -"), Contains("skew worker-1 -30s; hold worker-1 at after_claim k for 45s"));
 }
 
 TEST(SweepColumns, AConnectionIsRefusedWhereItIsOpened) {
@@ -162,9 +162,28 @@ TEST(SweepColumns, StopsOfTheLedgerAreKnownByTheirFileWhateverTheirName) {
   const std::vector<Boundary> boundaries = name_boundaries(history);
   std::vector<std::string> calls;
   for (const SweepStop& stop : sweep_stops(history, boundaries))
-    if (takes(stop, SweepWhere::ledger))
+    if (takes(stop, SweepWhere::ledger_change))
       calls.push_back(std::get<Stopped>(history.events.at(stop.telling->seq).body).call);
-  EXPECT_THAT(calls, ElementsAre("fcntl", "pwrite64", "fcntl", "pwrite64", "fcntl"));
+  EXPECT_THAT(calls, ElementsAre("pwrite64", "pwrite64"));
+}
+
+TEST(SweepColumns, FaultsOfTheLedgerStrikeAtWhoeversStopAndEndBeforeTheLeaseDoes) {
+  const SweepPlan plan =
+      sweep(two_workers().works().history(), {.past_lease = 61s, .within_lease = 30s, .failover_loses = 1});
+  EXPECT_THAT(column(plan, "busy"), Contains("busy ledger at after_response k for 30s"));
+  EXPECT_THAT(column(plan, "read only"), Contains("read_only ledger at before_claim k for 30s"));
+  EXPECT_THAT(column(plan, "failover"), Contains("failover ledger 1 at after_mark k"));
+  EXPECT_THAT(column(plan, "EIO"),
+              ElementsAre("io_error worker-1 EIO at in_claim k", "io_error worker-1 EIO at in_mark k"));
+  EXPECT_THAT(column(plan, "ENOSPC"), testing::SizeIs(2));
+}
+
+TEST(SweepColumns, WhoIsAloneIsNotPreempted) {
+  Written alone;
+  alone.by("worker-1").add(Started{});
+  alone.add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending}).works();
+  EXPECT_THAT(swept(alone.history()).unused, Contains("switch"));
+  EXPECT_THAT(column(swept(two_workers().works().history()), "switch"), Contains("switch worker-1 at in_mark k"));
 }
 
 TEST(SweepColumns, OnlyWhatWasAskedForIsSwept) {

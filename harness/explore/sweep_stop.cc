@@ -73,10 +73,12 @@ class Reader {
     if (next_ == 0 || history_.events[next_ - 1].seq != seq) return;  // boundaries of another history, or none
     const Event& event = history_.events[next_ - 1];
     stop.uncertain = several_actors_ && uncertain_;
+    stop.beside = several_actors_;
     if (const auto* stopped = std::get_if<Stopped>(&event.body)) {
       const BoundaryName effect = effect_name_(*stopped);
       stop.connects = effect == BoundaryName::connect && stopped->object == "downstream";
-      stop.ledger = effect >= BoundaryName::ledger_lock && effect <= BoundaryName::ledger_unlink;
+      stop.ledger_change = effect >= BoundaryName::ledger_write && effect <= BoundaryName::ledger_unlink;
+      stop.ledger_write = effect == BoundaryName::ledger_write;
     }
     const auto& living = living_[event.actor];
     stop.several_living = living.size() > 1;
@@ -139,6 +141,8 @@ bool takes(const SweepStop& stop, SweepWhere where) {
   switch (where) {
     case SweepWhere::every_stop:
       return true;
+    case SweepWhere::every_stop_beside:
+      return stop.beside;
     case SweepWhere::several_living:
       return stop.several_living;
     case SweepWhere::root_with_child:
@@ -155,8 +159,10 @@ bool takes(const SweepStop& stop, SweepWhere where) {
       return is_at_work(*stop.telling) && stop.peer_stays;
     case SweepWhere::connecting:
       return stop.connects;
-    case SweepWhere::ledger:
-      return stop.ledger;
+    case SweepWhere::ledger_change:
+      return stop.ledger_change;
+    case SweepWhere::ledger_write:
+      return stop.ledger_write;
     case SweepWhere::downstream:
     case SweepWhere::start:
       return false;

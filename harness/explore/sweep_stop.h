@@ -15,9 +15,11 @@ struct SweepStop {
   const Boundary* downstream = nullptr;  // the one at which the downstream can strike; null: none
   bool uncertain = false;                // a commit is, and somebody else could be connected
   bool connects = false;
-  bool ledger = false;
+  bool ledger_change = false;
+  bool ledger_write = false;
   bool several_living = false;
   bool root_with_child = false;
+  bool beside = false;      // there are other actors
   bool peer_stays = false;  // another actor of the same kind is there at the end
 };
 

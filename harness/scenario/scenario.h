@@ -6,7 +6,8 @@
 //   [ledger]    kind = "sqlite", path = "ledger.db" (inside the world), setup = "schema.sql" (file, relative to the
 //               scenario) and/or setup_sql = "...",
 //               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]",
-//               states = { pending = ["pending"], leased = [...], delivered = [...], flagged = [...] }
+//               states = { pending = ["pending"], leased = [...], delivered = [...], flagged = [...] },
+//               failover_loses = 1
 //   [downstream] port = 8080, key = "header Idempotency-Key" | "json digest_key" | "path /send/{key}",
 //               job = ["json digest_key"] (tells the job of a request without a key),
 //               honours_key = true, dedupe_window = "24h"
@@ -66,6 +67,7 @@ struct LedgerConfig {
   std::string setup;  // SQL text: setup file's content followed by setup_sql
   std::string rows;
   std::map<std::string, JobState> states;  // the ledger's word -> ours
+  int failover_loses = 0;                  // committed transactions that the replica of a sweep's failover lacks
 };
 
 struct ActorConfig {

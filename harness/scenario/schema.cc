@@ -181,6 +181,15 @@ void actor_count(Draft& draft, const Number& count) {
   draft.scenario.actors.back().count = static_cast<int>(count.value);
 }
 
+void ledger_failover_loses(Draft& draft, const Number& count) {
+  if (count.value < 0 || count.value > 1000) {
+    draft.fail(count.at, fmt::format("ledger.failover_loses {} is out of range", count.value),
+               "a replica lacks 0 (it is synchronous) to 1000 transactions");
+    return;
+  }
+  draft.scenario.ledger.failover_loses = static_cast<int>(count.value);
+}
+
 void actor_command(Draft& draft, const Texts& words) {
   if (words.value.empty() || words.value.front().value.empty()) {
     draft.fail(words.at, "actor.command names no program",
@@ -292,6 +301,10 @@ constexpr Rule table[] = {
      "a "
      "word that is listed nowhere is an unlisted state.",
      ledger_states},
+    {"ledger", "failover_loses", false,
+     "How many committed transactions the replica lacks that takes over in a sweep's failover (default 0: it is "
+     "synchronous).",
+     ledger_failover_loses},
     {"downstream", "port", false, "The port of the fake downstream on 127.0.0.1 (default 8080).", downstream_port},
     {"downstream", "key", false,
      "Where a request carries its idempotency key: \"header NAME\", \"json MEMBER\" or \"path /send/{key}\" (default "

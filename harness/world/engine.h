@@ -162,6 +162,7 @@ class Engine {
 
   // --- schedule.cc: who goes next
   bool release_next();  // false: nobody can run
+  bool release_by_turn();
   bool release_one_of(Actor& actor);
   bool release(Thread& thread);  // false: it cannot go on yet
   [[nodiscard]] bool is_ready(Thread& thread);
@@ -191,6 +192,14 @@ class Engine {
   void apply_standing_faults();
   void apply_to_actor(const Fault& fault, Actor& actor, const std::vector<Process*>& victims);
   [[nodiscard]] std::vector<Process*> victims_of(const Fault& fault, Actor& actor, Seq seq) const;
+
+  // --- ledger_faults.cc: faults of the ledger
+  void apply_to_ledger(const Fault& fault);
+  void fail_over(int lost);
+  void keep_ledger();                         // as it is now, for a failover
+  [[nodiscard]] int refusal(Thread& thread);  // the errno that a fault gives to an effect; 0: none
+  [[nodiscard]] bool is_busy(const Effect& effect) const;
+  [[nodiscard]] bool is_read_only() const { return read_only_until_ && clock_.now() < *read_only_until_; }
 
   // --- handlers*.cc: one system call
   void on_notification(Process& root);
@@ -282,6 +291,9 @@ class Engine {
   std::vector<LedgerRow> rows_;
   std::optional<std::vector<LedgerRow>> cold_rows_;  // last reported as different; none: the views are the same
   Nanoseconds last_change_{0};
+  std::optional<Nanoseconds> busy_until_;
+  std::optional<Nanoseconds> read_only_until_;
+  std::deque<std::vector<char>> kept_ledgers_;  // what was committed, the newest last: as many as a failover may need
 
   std::unique_ptr<Downstream> downstream_;
   std::unique_ptr<NetworkBarrier> barrier_;

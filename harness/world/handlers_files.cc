@@ -273,6 +273,7 @@ void Engine::handle_open(Thread& thread, const SyscallRule& rule) {
       record(process, Note{"opened for writing outside the world: " + absolute});
     return go_on(thread);
   }
+  if (is_read_only() && probe_->owns_file(name)) return reply(thread, 0, EROFS);
   struct stat info {};
   const bool exists = ::stat(sandbox_.host_path(absolute).c_str(), &info) == 0;
   const bool creates = (flags & O_CREAT) != 0 && !exists;

@@ -49,6 +49,18 @@ class LedgerProbe {
   // after changed() or live() it takes the ledger to be as they have seen it, and does not look again.
   virtual Result<std::optional<std::vector<LedgerRow>>> cold() = 0;
 
+  // Everything that is committed in the live view, as one file with which a copy of the ledger begins anew. Empty:
+  // there is no ledger.
+  virtual Result<std::vector<char>> image() = 0;
+
+  // True when who wants to change the ledger must hold a POSIX lock on one of these bytes exclusively.
+  [[nodiscard]] virtual bool is_write_lock(const std::string& relative_path, std::int64_t start,
+                                           std::int64_t length) const = 0;
+
+  // Files of the ledger, relative to the world's folder: the one that image() can replace first, then those that must
+  // go when it does.
+  [[nodiscard]] virtual std::vector<std::string> files() const = 0;
+
   // True if the file with this name (of the world's folder) belongs to the ledger: "ledger.db", "-wal", "-shm",
   // "-journal".
   [[nodiscard]] virtual bool owns_file(const std::string& relative_path) const = 0;

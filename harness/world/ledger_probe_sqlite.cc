@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -24,7 +25,12 @@ constexpr std::int64_t kIndexLocks = 120;  // WRITE, CKPT, RECOVER, READ0..4; th
 constexpr std::int64_t kIndexReadLocks = 123;
 constexpr std::int64_t kIndexLocksEnd = 128;
 constexpr std::int64_t kDatabaseLocks = 0x40000000;  // PENDING, RESERVED, SHARED
+constexpr std::int64_t kReservedLock = kDatabaseLocks + 1;
 constexpr std::int64_t kDatabaseLocksEnd = kDatabaseLocks + 512;
+
+// Bytes of a database's header: 1 is rollback, 2 a write-ahead log.
+constexpr std::size_t kWriteVersion = 18;
+constexpr std::size_t kReadVersion = 19;
 
 bool overlaps(std::int64_t start, std::int64_t length, std::int64_t first, std::int64_t end) {
   if (length < 0) return overlaps(start + length, -length, first, end);  // fcntl: the bytes before start
@@ -121,9 +127,39 @@ Result<std::optional<std::vector<LedgerRow>>> SqliteLedgerProbe::cold() {
   return std::optional(std::move(*rows));
 }
 
+Result<std::vector<char>> SqliteLedgerProbe::image() {
+  const auto look = files_.look();
+  if (!look) return look.error();
+  if (look->view == View::absent) return std::vector<char>{};
+  const auto uses_log = files_.uses_log();
+  if (!uses_log) return uses_log.error();
+  auto image = look->view == View::plain || look->view == View::log ? files_.read_image(*look) : recovered_image();
+  // The image is in rollback format: whoever opens it must find the journal mode that the ledger has.
+  if (image && *uses_log && image->size() > kReadVersion) (*image)[kWriteVersion] = (*image)[kReadVersion] = 2;
+  return image;
+}
+
+Result<std::vector<char>> SqliteLedgerProbe::recovered_image() {
+  const auto copy = files_.copy_to(scratch_);
+  if (!copy) return copy.error();
+  auto image = sqlite::image_of_copy(config_, *copy);
+  sqlite::remove_database(*copy);
+  return image;
+}
+
+std::vector<std::string> SqliteLedgerProbe::files() const {
+  return {name_, name_ + "-wal", name_ + "-shm", name_ + "-journal"};
+}
+
 bool SqliteLedgerProbe::owns_file(const std::string& relative_path) const {
+  const auto all = files();
+  return std::find(all.begin(), all.end(), normal(relative_path)) != all.end();
+}
+
+bool SqliteLedgerProbe::is_write_lock(const std::string& relative_path, std::int64_t start, std::int64_t length) const {
   const std::string path = normal(relative_path);
-  return path == name_ || path == name_ + "-wal" || path == name_ + "-shm" || path == name_ + "-journal";
+  if (path == name_ + "-shm") return overlaps(start, length, kIndexLocks, kIndexLocks + 1);
+  return path == name_ && overlaps(start, length, kReservedLock, kReservedLock + 1);
 }
 
 // The wal-index is written to in memory: by a writer, a checkpoint or a recovery. All other changes are calls.

@@ -31,6 +31,10 @@ class SqliteLedgerProbe : public LedgerProbe {
   Result<bool> changed(Since since) override;
   Result<std::vector<LedgerRow>> live() override;
   Result<std::optional<std::vector<LedgerRow>>> cold() override;
+  Result<std::vector<char>> image() override;
+  [[nodiscard]] bool is_write_lock(const std::string& relative_path, std::int64_t start,
+                                   std::int64_t length) const override;
+  [[nodiscard]] std::vector<std::string> files() const override;
   [[nodiscard]] bool owns_file(const std::string& relative_path) const override;
   [[nodiscard]] bool guards_changes(const std::string& relative_path, std::int64_t start,
                                     std::int64_t length) const override;
@@ -46,6 +50,7 @@ class SqliteLedgerProbe : public LedgerProbe {
 
   Result<std::vector<LedgerRow>> rows_at(const sqlite::Look& look);
   Result<std::vector<LedgerRow>> recovered_rows();
+  Result<std::vector<char>> recovered_image();
   [[nodiscard]] bool last_rows_stand(const sqlite::Look& look) const;
 
   LedgerConfig config_;

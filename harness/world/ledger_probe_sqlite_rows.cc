@@ -220,4 +220,18 @@ Result<std::vector<LedgerRow>> rows_of_copy(const LedgerConfig& config, const st
   }
 }
 
+Result<std::vector<char>> image_of_copy(const LedgerConfig& config, const std::filesystem::path& file) {
+  try {
+    SQLite::Database database(std::filesystem::absolute(file).string(), SQLite::OPEN_READWRITE);
+    sqlite3_int64 size = 0;
+    unsigned char* bytes = sqlite3_serialize(database.getHandle(), "main", &size, 0);
+    if (bytes == nullptr) throw SQLite::Exception(database.getHandle(), SQLITE_NOMEM);
+    std::vector<char> image(bytes, bytes + size);
+    sqlite3_free(bytes);
+    return image;
+  } catch (const SQLite::Exception& exception) {
+    return sqlite_error(config, exception);
+  }
+}
+
 }  // namespace halfsent::sqlite

@@ -36,4 +36,7 @@ class ImageReader {
 // `file`: a copy that is ours: opening it recovers it.
 Result<std::vector<LedgerRow>> rows_of_copy(const LedgerConfig& config, const std::filesystem::path& file);
 
+// The whole of such a copy as one file.
+Result<std::vector<char>> image_of_copy(const LedgerConfig& config, const std::filesystem::path& file);
+
 }  // namespace halfsent::sqlite

@@ -102,6 +102,7 @@ void Engine::observe_live_rows(LedgerProbe::Since since) {
   if (!*changed) return;
   Result<std::vector<LedgerRow>> live = probe_->live();
   if (!live) return fail(live.error());
+  keep_ledger();
   const auto differences = differences_between(rows_, *live);
   rows_ = std::move(*live);
   for (const auto& [key, difference] : differences) {

@@ -58,14 +58,22 @@ void Engine::widen(int socket) const {
   (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes);
 }
 
-// Actors take turns in their fixed order, one release each.
+// Actors take turns in their fixed order, one release each. One that a fault has switched away from comes when no other
+// can go on.
 bool Engine::release_next() {
   release_holds();
   if (fire_timers()) return true;
+  if (release_by_turn()) return true;
+  bool any_switched = false;
+  for (auto& actor : actors_) any_switched = std::exchange(actor->switched, false) || any_switched;
+  return any_switched && release_by_turn();
+}
+
+bool Engine::release_by_turn() {
   for (std::size_t i = 0; i < actors_.size(); ++i) {
     const std::size_t index = (turn_ + i) % actors_.size();
     Actor& actor = *actors_[index];
-    if (actor.held_until || !release_one_of(actor)) continue;
+    if (actor.held_until || actor.switched || !release_one_of(actor)) continue;
     turn_ = (index + 1) % actors_.size();
     return true;
   }
@@ -149,6 +157,7 @@ bool Engine::release(Thread& thread) {
 void Engine::release_effect(Thread& thread) {
   const Effect& effect = *thread.effect;
   Process& process = *thread.process;
+  if (const int error = refusal(thread); error != 0) return reply(thread, 0, error);
   if (effect.to_downstream) {
     if (effect.is_connect && process.actor->refused) return reply(thread, 0, ECONNREFUSED);
     if (effect.is_connect) widen(duplicate(process, effect.fd).get());
@@ -252,7 +261,9 @@ bool Engine::child_has_ended(const Thread& thread) const {
   return !any_child;  // nothing to wait for: the kernel says ECHILD
 }
 
-bool Engine::posix_lock_is_free(const Thread& thread) const { return posix_lock_owner(thread) == 0; }
+bool Engine::posix_lock_is_free(const Thread& thread) const {
+  return posix_lock_owner(thread) == 0 && !(thread.effect && is_busy(*thread.effect));
+}
 
 pid_t Engine::posix_lock_owner(const Thread& thread) const {
   const auto& call = thread.notification.data;
@@ -375,6 +386,7 @@ std::optional<Nanoseconds> Engine::nearest_deadline() const {
     }
   }
   for (const LateAnswer& answer : late_) consider(answer.due);
+  if (busy_until_ && *busy_until_ > clock_.now()) consider(*busy_until_);
   if (all_settled()) consider(last_change_ + scenario_.quiet);
   return nearest;
 }

@@ -26,11 +26,19 @@ void Engine::strike(const ResolvedFault& resolved, Seq seq) {
     record(nullptr, 0, 0, fired);
     return;
   }
+  if (strikes_ledger(fault.kind)) {
+    record(nullptr, 0, 0, fired);
+    return apply_to_ledger(fault);
+  }
   for (auto& actor : actors_) {
     if (actor->name != fault.target && fault.target != all_actors) continue;
     const std::vector<Process*> victims =
         fault.kind == FaultKind::kill ? victims_of(fault, *actor, seq) : std::vector<Process*>{};
     if (fault.kind == FaultKind::kill && victims.empty()) continue;
+    if (fault.kind == FaultKind::io_error) {
+      actor->io_error = &resolved;  // fires where it hits
+      continue;
+    }
     record(actor.get(), actor->incarnation, 0, fired);
     apply_to_actor(fault, *actor, victims);
   }
@@ -69,6 +77,9 @@ void Engine::apply_to_actor(const Fault& fault, Actor& actor, const std::vector<
       return;
     case FaultKind::hold:
       actor.held_until = clock_.now() + fault.duration;
+      return;
+    case FaultKind::switch_:
+      actor.switched = true;
       return;
     case FaultKind::term:
       if (!is_alive(actor)) return;

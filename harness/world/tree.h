@@ -23,6 +23,7 @@ namespace halfsent {
 
 struct Process;
 struct Actor;
+struct ResolvedFault;  // engine.h
 
 // What a held thread waits for.
 struct Wait {
@@ -148,8 +149,10 @@ struct Actor {
   Nanoseconds skew{0};
   bool refused = false;  // connects are refused
   std::optional<Nanoseconds> refused_until{};
-  bool watches_template = false;  // the listener of its template is waited for
-  int output_fd = -1;             // memfd of the current incarnation, owned by the engine
+  bool switched = false;                    // stands back until nobody else can go on
+  const ResolvedFault* io_error = nullptr;  // hits its next change of a ledger file
+  bool watches_template = false;            // the listener of its template is waited for
+  int output_fd = -1;                       // memfd of the current incarnation, owned by the engine
 };
 
 }  // namespace halfsent
