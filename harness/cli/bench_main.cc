@@ -117,6 +117,52 @@ void line(const std::string& name, double seconds, const std::string& note = {})
   }
 }
 
+constexpr const char* job = "4187:2026-W33";
+
+// One worker, one job.
+Scenario unit(Scenario scenario) {
+  scenario.actors.at(0).count = 1;
+  scenario.ledger.setup += fmt::format("\nDELETE FROM digest_jobs WHERE digest_key <> '{}';", job);
+  return scenario;
+}
+
+// Six virtual hours in which there is nothing to do but to look, every 5 s.
+Scenario idle(Scenario scenario) {
+  scenario = unit(std::move(scenario));
+  scenario.ledger.setup += "\nUPDATE digest_jobs SET due_at = 1000000000000;";
+  scenario.horizon = std::chrono::hours{6};
+  return scenario;
+}
+
+void executions(const std::string& name, const Scenario& scenario, double exec_floor) {
+  const Result<Plan> plan =
+      parse_plan(fmt::format("scenario {}; kill worker-1 at after_accept {}", scenario.name, job));
+  Result<std::unique_ptr<Runner>> runner = Runner::create(scenario);
+  if (!plan || !runner) return line(name, -1);
+  std::uint64_t stops = 0;
+  const double seconds = time_of(3, [&] {
+    const Result<Execution> execution = (*runner)->run(*plan, StartMode::fork);
+    if (execution) stops = execution->stops;
+    return static_cast<bool>(execution);
+  });
+  line(name, seconds,
+       fmt::format("{} stops, {:.1f} us a stop, {:.0f} x exec", stops, seconds * 1e6 / static_cast<double>(stops),
+                   seconds / exec_floor));
+}
+
+void six_hours(const std::string& name, const Scenario& scenario) {
+  const std::string title = name + ", 6 h idle at a 5 s poll";
+  Result<std::unique_ptr<Runner>> runner = Runner::create(scenario);
+  if (!runner) return line(title, -1);
+  const Clock::time_point start = Clock::now();
+  const Result<Execution> execution = (*runner)->run({.scenario = scenario.name, .faults = {}});
+  if (!execution) return line(title, -1);
+  const double seconds = seconds_since(start);
+  line(title, seconds,
+       fmt::format("{} stops, {:.1f} us a stop", execution->stops,
+                   seconds * 1e6 / static_cast<double>(execution->stops)));
+}
+
 int run(const std::filesystem::path& scenarios) {
   // One CPU for all of it, as a world and its harness have: floors on two would be the price of waking the other one.
   cpu_set_t one;
@@ -146,20 +192,11 @@ int run(const std::filesystem::path& scenarios) {
       fmt::print(stderr, "halfsent_bench: {}\n", scenario.error().to_string());
       return 2;
     }
-    const Result<Plan> plan = parse_plan(fmt::format("scenario {}; kill worker-1 at after_accept 4187:2026-W33", name));
-    Result<std::unique_ptr<Runner>> runner = Runner::create(*scenario);
-    if (!plan || !runner) return 3;
-    std::uint64_t stops = 0;
-    const double seconds = time_of(3, [&] {
-      const Result<Execution> execution = (*runner)->run(*plan, StartMode::fork);
-      if (execution) stops = execution->stops;
-      return static_cast<bool>(execution);
-    });
-    line(name, seconds,
-         fmt::format("{} stops, {:.1f} us a stop, {:.0f} x exec", stops, seconds * 1e6 / static_cast<double>(stops),
-                     seconds / exec_floor));
-    runner->reset();
+    if (name == std::string_view("polling_cpp"))
+      executions("the unit: polling_cpp, 1 worker, 1 job", unit(*scenario), exec_floor);
+    executions(name, *scenario, exec_floor);
     line(std::string(name) + ", a stop of the clean run", time_per_stop(*scenario), "all costs spread over the stops");
+    six_hours(name, idle(*scenario));
   }
   return 0;
 }
