@@ -140,14 +140,27 @@ void executions(const std::string& name, const Scenario& scenario, double exec_f
   Result<std::unique_ptr<Runner>> runner = Runner::create(scenario);
   if (!plan || !runner) return line(name, -1);
   std::uint64_t stops = 0;
+  int forked = 0;
   const double seconds = time_of(3, [&] {
     const Result<Execution> execution = (*runner)->run(*plan, StartMode::fork);
-    if (execution) stops = execution->stops;
+    if (execution) stops = execution->stops, forked = execution->forked;
     return static_cast<bool>(execution);
   });
   line(name, seconds,
-       fmt::format("{} stops, {:.1f} us a stop, {:.0f} x exec", stops, seconds * 1e6 / static_cast<double>(stops),
-                   seconds / exec_floor));
+       fmt::format("{} stops, {} incarnations forked, {:.1f} us a stop, {:.0f} x exec", stops, forked,
+                   seconds * 1e6 / static_cast<double>(stops), seconds / exec_floor));
+}
+
+// The unit again and again, for a profiler.
+int repeat_unit(int times) {
+  const Result<Scenario> scenario = load_scenario("scenarios/polling_cpp.toml");
+  const Result<Plan> plan = parse_plan(fmt::format("scenario polling_cpp; kill worker-1 at after_accept {}", job));
+  if (!scenario || !plan) return 2;
+  Result<std::unique_ptr<Runner>> runner = Runner::create(unit(*scenario));
+  if (!runner) return 3;
+  for (int i = 0; i < times; ++i)
+    if (!(*runner)->run(*plan, StartMode::fork)) return 3;
+  return 0;
 }
 
 void six_hours(const std::string& name, const Scenario& scenario) {
@@ -206,5 +219,6 @@ int run(const std::filesystem::path& scenarios) {
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "--make-stops") return halfsent::make_stops(std::atoi(argv[2]));
+  if (argc == 3 && std::string_view(argv[1]) == "--unit") return halfsent::repeat_unit(std::atoi(argv[2]));
   return halfsent::run(argc > 1 ? argv[1] : "scenarios");
 }

@@ -194,8 +194,9 @@ void Engine::give_output(Thread& thread) {
 void Engine::note_change(const Effect& effect, Treatment treatment) {
   const std::string& name = effect.stop.object;
   const bool names = treatment == Treatment::path_effect || treatment == Treatment::open;
-  const bool of_file = (names || treatment == Treatment::write || treatment == Treatment::file_sync) &&
-                       !effect.is_network && effect.stop.call != "at" && name != "pipe";
+  const bool writes = treatment == Treatment::write || effect.stop.call == "ftruncate" ||
+                      effect.stop.call == "fallocate";  // other syncs change nothing
+  const bool of_file = (names || writes) && !effect.is_network && effect.stop.call != "at" && name != "pipe";
   if (!of_file || setup_.templates == nullptr || templates_stale_ || probe_->owns_file(name)) return;
   templates_stale_ = std::any_of(setup_.templates->begin(), setup_.templates->end(), [&](const auto& entry) {
     const std::set<std::string>& seen = entry.second.looked_at;

@@ -77,6 +77,13 @@ TEST_F(Templates, AFileMadeWhereTheProgramHasLookedAroundMakesTheNextIncarnation
   EXPECT_EQ(run("kill a-1 at at:second", 1, StartMode::fork).forked, 1);
 }
 
+TEST_F(Templates, AFolderThatIsOnlySyncedIsNoOther) {
+  use_worker("import os, helper\nos.fsync(os.open('.', os.O_RDONLY))\nos.access('/halfsent/at/synced', 0)\n");
+  const Execution forked = run("kill a-1 at at:synced", 1, StartMode::fork);
+  EXPECT_EQ(forked.forked, 2);
+  expect_same(forked, run("kill a-1 at at:synced"));
+}
+
 TEST_F(Templates, AProgramThatHoldsAFileOpenIsExecuted) {
   use_worker("import os\nf = open('helper.py')\nos.access('/halfsent/at/first', 0)\nprint(f.read())\n");
   const Execution execution = run("kill a-1 at at:first", 1, StartMode::fork);
