@@ -9,6 +9,8 @@
 
 #include "harness/contract/earned.h"
 #include "harness/contract/invariants.h"
+#include "harness/contract/objectives.h"
+#include "harness/contract/operations.h"
 #include "harness/contract/sentences.h"
 
 namespace halfsent {
@@ -131,6 +133,13 @@ std::set<std::string> judged_keys(const Facts& facts, const ContractTerms& terms
   return keys;
 }
 
+void judge_numbers(const History& history, const ContractTerms& terms, bool whole, Verdict& verdict) {
+  if (terms.objectives == Objectives{} && terms.expectations == Expectations{}) return;
+  const Operations seen = watch(history, terms);
+  judge_objectives(seen, terms.objectives, whole, verdict);
+  judge_expectations(seen, terms.expectations, whole, verdict);
+}
+
 int seriousness(ExitCode code) {
   constexpr std::array order = {ExitCode::harness_fault, ExitCode::usage,        ExitCode::violated,
                                 ExitCode::diverged,      ExitCode::inconclusive, ExitCode::not_reached,
@@ -172,6 +181,7 @@ Verdict judge(const History& history, const Plan& plan, const ContractTerms& ter
     verdict.inconclusive.push_back(problem + " (say in [downstream] where a request tells its key or job)");
   }
   note_unstated_doubt(terms, verdict);
+  judge_numbers(history, terms, !undecided && away.empty(), verdict);
   return verdict;
 }
 
@@ -180,6 +190,7 @@ ExitCode exit_code(const Verdict& verdict) {
   for (const auto& key : verdict.keys) {
     if (is_violation(key.kind)) code = more_serious(code, ExitCode::violated);
   }
+  if (!verdict.missed.empty()) code = more_serious(code, ExitCode::violated);
   if (!verdict.inconclusive.empty()) code = more_serious(code, ExitCode::inconclusive);
   if (!verdict.not_reached.empty() || verdict.keys.empty()) code = more_serious(code, ExitCode::not_reached);
   return code;

@@ -8,6 +8,7 @@
 
 #include "harness/core/error.h"
 #include "harness/core/history.h"
+#include "harness/core/objectives.h"
 #include "harness/core/plan.h"
 #include "harness/core/verdict.h"
 
@@ -18,6 +19,8 @@ struct ContractTerms {
   std::vector<std::string> keys;  // the jobs that must be settled; empty: every key the ledger ever showed
   bool downstream_honours_key = true;
   enum class OnDoubt { unstated, retry, flag } on_doubt = OnDoubt::unstated;
+  Objectives objectives = {};
+  Expectations expectations = {};
 };
 
 struct JobFacts;  // harness/contract/job_facts.h: what a history says about one job

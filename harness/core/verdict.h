@@ -25,10 +25,19 @@ struct KeyVerdict {
   friend bool operator==(const KeyVerdict&, const KeyVerdict&) = default;
 };
 
+// A recovery objective or an expectation of the scenario that the execution did not meet: a violation.
+struct Shortfall {
+  std::string what;  // its name in the scenario: "longest_delay", "delivered"
+  std::string why;   // one sentence, or "10 expected, 9 found"
+  std::vector<Seq> evidence;
+  friend bool operator==(const Shortfall&, const Shortfall&) = default;
+};
+
 // The verdict on one execution. A pass must be earned: `not_earned` says what is missing, and then the
 // execution is not a pass even when no key violates.
 struct Verdict {
   std::vector<KeyVerdict> keys;           // ordered by key
+  std::vector<Shortfall> missed;          // objectives and expectations
   std::vector<std::string> not_reached;   // planned faults that never fired, as text (exit 4)
   std::vector<std::string> inconclusive;  // unplanned deaths, unsupported waits, deadlock, spins (exit 7)
   std::vector<std::string> notes;         // what a reader must know ("not repeatable: wrote outside the world")
