@@ -55,6 +55,7 @@ class Teller {
     for (const auto& k : verdict.keys) {
       if (jobs_.empty() || jobs_.contains(k.key)) evidence_.insert(k.evidence.begin(), k.evidence.end());
     }
+    for (const auto& missed : verdict.missed) evidence_.insert(missed.evidence.begin(), missed.evidence.end());
     for (const auto& event : history.events) {
       if (const auto* change = std::get_if<LedgerChanged>(&event.body)) ledger_keys_.insert(change->key);
     }

@@ -13,8 +13,9 @@
 namespace halfsent {
 namespace {
 
-constexpr std::array<std::string_view, 10> outcome_names = {
-    "DUPLICATE", "phantom", "lost", "stuck", "error", "diverged", "inconclusive", "not reached", "flagged", "ok"};
+constexpr std::array<std::string_view, 11> outcome_names = {"DUPLICATE",   "phantom", "lost",     "stuck",
+                                                            "missed",      "error",   "diverged", "inconclusive",
+                                                            "not reached", "flagged", "ok"};
 
 Paint colour_of(CellOutcome outcome) {
   switch (outcome) {
@@ -22,6 +23,7 @@ Paint colour_of(CellOutcome outcome) {
     case CellOutcome::phantom:
     case CellOutcome::lost:
     case CellOutcome::stuck:
+    case CellOutcome::missed:
       return Paint::bad;
     case CellOutcome::error:
     case CellOutcome::diverged:
@@ -212,6 +214,7 @@ CellOutcome cell_outcome(const Verdict& verdict) {
         break;
     }
   }
+  if (!verdict.missed.empty()) take(CellOutcome::missed);
   if (!verdict.inconclusive.empty()) take(CellOutcome::inconclusive);
   if (!verdict.not_reached.empty() || verdict.keys.empty()) take(CellOutcome::not_reached);
   return worst;

@@ -29,8 +29,19 @@ int count_kind(const Verdict& verdict, VerdictKind kind) {
 }
 
 bool has_violation(const Verdict& verdict) {
-  return std::any_of(verdict.keys.begin(), verdict.keys.end(),
-                     [](const KeyVerdict& k) { return is_violation(k.kind); });
+  return !verdict.missed.empty() || std::any_of(verdict.keys.begin(), verdict.keys.end(),
+                                                [](const KeyVerdict& k) { return is_violation(k.kind); });
+}
+
+std::string shortfalls(const Verdict& verdict, const Style& style) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(verdict.missed.size(), most_jobs); ++i) {
+    out += field("MISSED", printable(verdict.missed[i].what), Paint::bad, style);
+    out += field("  why", printable(verdict.missed[i].why), Paint::plain, style);
+  }
+  if (verdict.missed.size() > most_jobs)
+    out += field("", fmt::format("and {} more missed", verdict.missed.size() - most_jobs), Paint::plain, style);
+  return out;
 }
 
 std::string violations(const Verdict& verdict, const Style& style) {
@@ -47,7 +58,7 @@ std::string violations(const Verdict& verdict, const Style& style) {
     out += field("  why", printable(key.why), Paint::plain, style);
   }
   if (left_out > 0) out += field("", fmt::format("and {} more jobs", left_out), Paint::plain, style);
-  return out;
+  return out + shortfalls(verdict, style);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/contract/operations.h"
 #include "harness/core/boundary.h"
 #include "harness/core/history.h"
 #include "harness/core/plan.h"
@@ -36,6 +37,10 @@ std::string verdict_block(const Verdict& verdict, const Plan& plan, const Style&
 // Says "not earned" and why where the verdict is neither a violation nor a pass.
 std::string earned_line(const Verdict& verdict, const Style& style);
 
+// What an operator watches, in the end and at most: states, attempts, expired leases, the oldest pending age, the
+// longest delay and the longest block by an abandoned lease, each beside its objective.
+std::string operations_block(const Operations& seen, const Objectives& objectives, const Style& style);
+
 // `halfsent replay 'PLAN'`, quoted for a POSIX shell.
 std::string replay_line(const Plan& plan);
 
@@ -48,7 +53,19 @@ std::string worker_output(std::string_view actor, int incarnation, std::string_v
                           const Style& style);
 
 // In order of gravity: of several executions in one cell the first is shown.
-enum class CellOutcome { duplicate, phantom, lost, stuck, error, diverged, inconclusive, not_reached, flagged, ok };
+enum class CellOutcome {
+  duplicate,
+  phantom,
+  lost,
+  stuck,
+  missed,
+  error,
+  diverged,
+  inconclusive,
+  not_reached,
+  flagged,
+  ok
+};
 std::string_view to_string(CellOutcome outcome);
 
 // What one verdict is in the matrix. A verdict on no job is not_reached.

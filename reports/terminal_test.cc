@@ -54,6 +54,15 @@ replay        halfsent replay 'scenario polling; seed 7; kill worker-1 at after_
 )");
 }
 
+TEST(VerdictBlock, AnObjectiveThatIsMissedIsAViolation) {
+  Verdict verdict;
+  verdict.keys = {key_verdict("k", VerdictKind::once)};
+  verdict.missed = {{"longest_delay", "k\n was late", {}}};
+  const std::string text = verdict_block(verdict, kill_plan("k"), Style{});
+  EXPECT_THAT(text, testing::StartsWith("MISSED        longest_delay\n  why         k\\n was late\nplan"));
+  EXPECT_EQ(cell_outcome(verdict), CellOutcome::missed);
+}
+
 TEST(VerdictBlock, ManyViolationsAreCountedNotListed) {
   Verdict verdict;
   for (char c = 'a'; c < 'a' + 12; ++c) verdict.keys.push_back(key_verdict(std::string(1, c), VerdictKind::lost));
