@@ -95,6 +95,11 @@ class Reader {
                                [](const Reader& r, const toml::node& n) { return r.text(n); });
   }
 
+  std::optional<NumberTable> number_table(const toml::node& node) const {
+    return table_of<NumberTable>(node, "a table of whole numbers",
+                                 [](const Reader& r, const toml::node& n) { return r.number(n); });
+  }
+
   std::optional<TextsTable> texts_table(const toml::node& node) const {
     return table_of<TextsTable>(node, "a table of lists of strings",
                                 [](const Reader& r, const toml::node& n) { return r.texts(n); });
@@ -140,6 +145,7 @@ struct ApplyValue {
   void operator()(void (*apply)(Draft&, const Texts&)) const { give(apply, reader.texts(node)); }
   void operator()(void (*apply)(Draft&, const TextTable&)) const { give(apply, reader.text_table(node)); }
   void operator()(void (*apply)(Draft&, const TextsTable&)) const { give(apply, reader.texts_table(node)); }
+  void operator()(void (*apply)(Draft&, const NumberTable&)) const { give(apply, reader.number_table(node)); }
 };
 
 std::vector<std::string> table_names() {
@@ -150,7 +156,7 @@ std::vector<std::string> table_names() {
   return names;
 }
 
-bool is_list_of_tables(std::string_view table) { return table == "actor"; }
+bool is_list_of_tables(std::string_view table) { return table == "actor" || table == "run"; }
 
 std::string header_of(std::string_view table) {
   return is_list_of_tables(table) ? fmt::format("[[{}]]", table) : fmt::format("[{}]", table);
@@ -182,33 +188,63 @@ void read_table(Draft& draft, std::string_view name, const toml::table& table) {
     if (const toml::node* node = table.get(rule.key)) {
       const Reader reader(draft, fmt::format("{}.{}", rule.table, rule.key));
       std::visit(ApplyValue{draft, reader, *node}, rule.apply);
-    } else if (rule.required) {
+    } else if (rule.required && (!draft.overlay || name == "run")) {
       draft.miss(place_of(table), fmt::format("{} needs the key {}", header_of(name), rule.key),
                  fmt::format("{}: {}", type_name(rule.apply), rule.summary));
     }
   }
 }
 
-void read_actors(Draft& draft, const toml::node& node) {
+// The actor that this table is about: a drill may change one of its system's, anything else is a new one. It stands
+// last while it is read; `back_to` is where it belongs.
+void read_actor(Draft& draft, const toml::table& table) {
+  std::vector<ActorConfig>& actors = draft.scenario.actors;
+  const std::string name = table["name"].value_or(std::string());
+  const auto known = std::find_if(actors.begin(), actors.end(), [&](const ActorConfig& a) { return a.name == name; });
+  if (draft.overlay && known != actors.end() && draft.inherited_actors.erase(name) > 0) {
+    const auto back_to = std::distance(actors.begin(), known);
+    draft.actor_names.erase(name);
+    std::rotate(known, known + 1, actors.end());
+    read_table(draft, "actor", table);
+    std::rotate(actors.begin() + back_to, actors.end() - 1, actors.end());
+    return;
+  }
+  const bool overlay = std::exchange(draft.overlay, false);
+  actors.emplace_back();
+  read_table(draft, "actor", table);
+  draft.overlay = overlay;
+}
+
+void read_list(Draft& draft, const std::string& name, const toml::node& node) {
   const toml::array* list = node.as_array();
   if (!list || (!list->empty() && !node.is_array_of_tables())) {
-    draft.fail(place_of(node), fmt::format("actor must be a list of tables, not {}", kind_of(node)), "write [[actor]]");
+    draft.fail(place_of(node), fmt::format("{} must be a list of tables, not {}", name, kind_of(node)),
+               fmt::format("write [[{}]]", name));
     return;
   }
   for (const toml::node& element : *list) {
-    draft.scenario.actors.emplace_back();
-    read_table(draft, "actor", *element.as_table());
+    if (name == "actor") {
+      read_actor(draft, *element.as_table());
+    } else {
+      draft.scenario.runs.emplace_back();
+      read_table(draft, name, *element.as_table());
+    }
   }
 }
 
 void read_known_table(Draft& draft, const std::string& name, const toml::node& node) {
-  if (is_list_of_tables(name)) return read_actors(draft, node);
+  if (is_list_of_tables(name)) return read_list(draft, name, node);
   if (const toml::table* table = node.as_table()) return read_table(draft, name, *table);
   draft.fail(place_of(node), fmt::format("{} must be a table, not {}", name, kind_of(node)),
              fmt::format("write [{}]", name));
 }
 
 void report_missing_table(Draft& draft, const std::string& name) {
+  if (draft.overlay ? name != "run" : name == "run" || name == "drill") return;
+  if (name == "run") {
+    draft.miss({1, 1}, "the drill has no run", "write [[run]] with a plan and what is expected in the end");
+    return;
+  }
   if (is_list_of_tables(name)) {
     draft.miss({1, 1}, "the scenario has no actor", R"(write [[actor]] with name and command)");
     return;
@@ -224,6 +260,13 @@ void report_missing_table(Draft& draft, const std::string& name) {
 
 void read_document(Draft& draft, const toml::table& document) {
   const std::vector<std::string> names = table_names();
+  if (!draft.overlay && document.contains("run")) {
+    draft.fail(place_of(*document.get("run")), "a [[run]] belongs to a drill", "write [drill] with name and systems");
+  }
+  if (draft.overlay && document.contains("scenario")) {
+    draft.fail(place_of(*document.get("scenario")), "a drill has no [scenario]",
+               "its name is in [drill]; the rest is its systems'");
+  }
   for (const auto& [key, value] : document) {
     const std::string word(key.str());
     if (std::find(names.begin(), names.end(), word) != names.end()) continue;
@@ -233,6 +276,7 @@ void read_document(Draft& draft, const toml::table& document) {
                table ? suggestion(word, names) : where_it_belongs("", word));
   }
   for (const std::string& name : names) {
+    if (draft.overlay && name == "drill") continue;  // it has been read
     const toml::node* node = document.get(name);
     const toml::array* list = node ? node->as_array() : nullptr;
     if (node && !(is_list_of_tables(name) && list && list->empty())) {
@@ -257,6 +301,69 @@ Error usage(std::string message, std::string mend, const fs::path& file, Place a
           .file = file.string(),
           .line = at.line,
           .column = at.column};
+}
+
+Result<toml::table> parse_toml(std::string_view text, const fs::path& file) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    return usage(fmt::format("this is no TOML: {}", printable(error.description())),
+                 "see https://toml.io for the grammar", file, place_of(error.source()));
+  }
+}
+
+Result<std::string> read_scenario_file(const fs::path& file) {
+  std::error_code failed;
+  if (fs::is_directory(file, failed)) {
+    return usage("a scenario is a file, and this is a folder", "name a .toml file", file);
+  }
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    return usage(fmt::format("cannot read the scenario: {}", std::generic_category().message(errno)),
+                 "name a .toml file that exists", file);
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Reads the system's scenario, and then what the drill says over it.
+Result<Scenario> read_drill(const toml::table& document, const fs::path& file, const fs::path& wanted) {
+  Draft head(file);
+  if (const toml::table* table = document["drill"].as_table()) {
+    read_table(head, "drill", *table);
+  } else {
+    head.fail(place_of(*document.get("drill")), "drill must be a table", "write [drill] with name and systems");
+  }
+  const Result<Scenario> drill = std::move(head).finish();
+  if (!drill) return drill.error();
+
+  const fs::path system = fs::absolute(wanted.empty() ? drill->systems.front() : wanted).lexically_normal();
+  const Result<std::string> text = read_scenario_file(system);
+  if (!text) return text.error();
+  const Result<toml::table> base = parse_toml(*text, system);
+  if (!base) return base.error();
+  if (base->contains("drill")) return usage("a drill is no system for a drill", "name a scenario", system);
+  Draft whole(system);
+  read_document(whole, *base);
+  if (Result<Scenario> checked = Draft(whole).finish(); !checked) return checked.error();
+
+  Scenario& scenario = whole.scenario;
+  whole.overlay = true;
+  whole.inherited_actors = whole.actor_names;
+  scenario.file = file;
+  scenario.name = fmt::format("{}.{}", drill->name, scenario.name);
+  scenario.description = drill->description;
+  scenario.naive_twin.clear();
+  scenario.systems = drill->systems;
+  scenario.failing_systems = drill->failing_systems;
+  const auto& failing = scenario.failing_systems;
+  scenario.expect_violation = std::find(failing.begin(), failing.end(), system) != failing.end();
+  read_document(whole, document);
+  check_whole(whole);
+  for (DrillRun& run : scenario.runs) run.plan.scenario = scenario.name;
+  return std::move(whole).finish();
 }
 
 }  // namespace
@@ -308,32 +415,22 @@ std::string expand_bin(std::string text) {
   return failed ? text : replace_all(std::move(text), "${BIN}", self.parent_path().string());
 }
 
-Result<Scenario> parse_scenario(std::string_view toml, const fs::path& file) {
-  Draft draft(fs::absolute(file).lexically_normal());
-  try {
-    read_document(draft, toml::parse(toml));
-  } catch (const toml::parse_error& error) {
-    return usage(fmt::format("this is no TOML: {}", printable(error.description())),
-                 "see https://toml.io for the grammar", draft.scenario.file, place_of(error.source()));
-  }
+Result<Scenario> parse_scenario(std::string_view toml, const fs::path& file, const fs::path& system) {
+  const fs::path absolute = fs::absolute(file).lexically_normal();
+  const Result<toml::table> document = parse_toml(toml, absolute);
+  if (!document) return document.error();
+  if (document->contains("drill")) return read_drill(*document, absolute, system);
+  if (!system.empty()) return usage("this is no drill: it has a system of its own", "leave --system out", absolute);
+  Draft draft(absolute);
+  read_document(draft, *document);
   check_whole(draft);
   return std::move(draft).finish();
 }
 
-Result<Scenario> load_scenario(const fs::path& file) {
-  std::error_code failed;
-  if (fs::is_directory(file, failed)) {
-    return usage("a scenario is a file, and this is a folder", "name a .toml file", file);
-  }
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    return usage(fmt::format("cannot read the scenario: {}", std::generic_category().message(errno)),
-                 "name a .toml file that exists", file);
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_scenario(text.str(), file);
+Result<Scenario> load_scenario(const fs::path& file, const fs::path& system) {
+  const Result<std::string> text = read_scenario_file(file);
+  if (!text) return text.error();
+  return parse_scenario(*text, file, system);
 }
 
 }  // namespace halfsent

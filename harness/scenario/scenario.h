@@ -14,6 +14,13 @@
 //   [[actor]]   name = "worker", count = 2, command = ["python3", "worker.py", "{actor}"], env = { A = "b" },
 //               on_exit = "finished" | "restart"
 //   [sweep]     faults = ["kill", "hold", "drop"] (default: every one)
+//   [objectives] longest_delay = "5min", longest_block = "2min", pending_target = "1min"
+//
+// A drill is a file with [drill] name, description, systems = ["../polling_python.toml"], fails = [...], and one
+// [[run]] for each execution: plan = "kill worker-1 at ...", and what is expected in the end (delivered = 10, attempts
+// = { K = 2 }, ...). Everything else it takes from the system it is run on, unless it says it itself: a key replaces
+// the system's, files are added, an [[actor]] with the name of one of the system's changes it. Its paths are relative
+// to its own file. Its name is DRILL.SYSTEM.
 //
 // In world.files and actor.command ${BIN} is the folder of the running program; in actor.command and the values of
 // actor.env {actor} is the actor's name. Every key is listed in scenario_schema(), which is also the documentation.
@@ -31,6 +38,7 @@
 
 #include "harness/core/error.h"
 #include "harness/core/event.h"
+#include "harness/core/objectives.h"
 #include "harness/core/plan.h"
 
 namespace halfsent {
@@ -79,6 +87,12 @@ struct ActorConfig {
   enum class OnExit { finished, restart } on_exit = OnExit::finished;
 };
 
+// One execution of a drill.
+struct DrillRun {
+  Plan plan;
+  Expectations expected;
+};
+
 struct Scenario {
   std::string name;
   std::string description;
@@ -97,11 +111,20 @@ struct Scenario {
   DownstreamConfig downstream;
   std::vector<ActorConfig> actors;
   std::vector<FaultKind> sweep_faults;
+  Objectives objectives;
+
+  // Of a drill; empty otherwise. `systems` are the scenario files for which it must hold.
+  std::vector<DrillRun> runs;
+  std::vector<std::filesystem::path> systems;
+  std::vector<std::filesystem::path> failing_systems;
 };
 
 // Errors: ExitCode::usage with file, line, column and in `mend` the nearest known name or what is expected.
-Result<Scenario> load_scenario(const std::filesystem::path& file);
-Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file);
+// `system`: the scenario file on which a drill is run; without it the first that the drill names. For a scenario that
+// is no drill it is an error.
+Result<Scenario> load_scenario(const std::filesystem::path& file, const std::filesystem::path& system = {});
+Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file,
+                                const std::filesystem::path& system = {});
 
 struct SchemaKey {
   std::string_view table;  // "scenario", "world", "ledger", "downstream", "actor", "sweep"

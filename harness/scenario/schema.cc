@@ -16,10 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view bare_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:._-";
 
-bool is_bare(std::string_view word) {
-  return !word.empty() && word.find_first_not_of(bare_characters) == std::string_view::npos;
-}
-
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 void scenario_name(Draft& draft, const Text& name) {
@@ -104,6 +100,7 @@ void ledger_setup(Draft& draft, const Text& path) {
 }
 
 void ledger_states(Draft& draft, const TextsTable& table) {
+  draft.scenario.ledger.states.clear();
   std::set<JobState> mapped;
   std::map<std::string, std::string> owner;
   for (const auto& [name, words] : table.value) {
@@ -196,6 +193,7 @@ void actor_command(Draft& draft, const Texts& words) {
                R"(write the program and its arguments: ["python3", "worker.py", "{actor}"])");
     return;
   }
+  draft.scenario.actors.back().command.clear();
   for (const Text& word : words.value) {
     if (has_nul(word.value)) {
       draft.fail(word.at, fmt::format("actor.command: the argument {} has a NUL byte", shown(word.value)),
@@ -337,18 +335,35 @@ constexpr Rule table[] = {
 
 }  // namespace
 
-std::span<const Rule> rules() { return table; }
+bool is_bare(std::string_view word) {
+  return !word.empty() && word.find_first_not_of(bare_characters) == std::string_view::npos;
+}
+
+std::span<const Rule> rules() {
+  static const std::vector<Rule> all = [] {
+    std::vector<Rule> list(std::begin(table), std::end(table));
+    list.insert(list.end(), drill_rules().begin(), drill_rules().end());
+    return list;
+  }();
+  return all;
+}
 
 std::string_view type_name(const Apply& apply) {
-  static constexpr std::array<std::string_view, std::variant_size_v<Apply>> names = {
-      "string", "duration", "boolean", "integer", "list of strings", "table of strings", "table of lists of strings"};
+  static constexpr std::array<std::string_view, std::variant_size_v<Apply>> names = {"string",
+                                                                                     "duration",
+                                                                                     "boolean",
+                                                                                     "integer",
+                                                                                     "list of strings",
+                                                                                     "table of strings",
+                                                                                     "table of lists of strings",
+                                                                                     "table of integers"};
   return names[apply.index()];
 }
 
 std::span<const SchemaKey> scenario_schema() {
   static const std::vector<SchemaKey> keys = [] {
     std::vector<SchemaKey> list;
-    for (const Rule& rule : table)
+    for (const Rule& rule : rules())
       list.push_back({rule.table, rule.key, type_name(rule.apply), rule.required, rule.summary});
     return list;
   }();

@@ -39,6 +39,7 @@ using Truth = At<bool>;
 using Number = At<std::int64_t>;
 using Texts = At<std::vector<Text>>;
 using TextTable = At<std::vector<std::pair<Text, Text>>>;
+using NumberTable = At<std::vector<std::pair<Text, Number>>>;
 using TextsTable = At<std::vector<std::pair<Text, Texts>>>;
 
 // A scenario while it is being read. Mistakes are collected, so that the most telling one can be shown.
@@ -59,10 +60,12 @@ class Draft {
 
   Scenario scenario;
   std::set<std::string> actor_names;
+  std::set<std::string> inherited_actors;  // of the system under a drill, not changed by it yet
   Place honours_key_place = {1, 1};
   Place horizon_place = {1, 1};
   std::string setup_file;  // content; setup_sql follows it
   std::string setup_sql;
+  bool overlay = false;  // what is read now changes a system that was read before: nothing need be there
 
  private:
   struct Mistake {
@@ -75,7 +78,7 @@ class Draft {
 using Apply =
     std::variant<void (*)(Draft&, const Text&), void (*)(Draft&, const Duration&), void (*)(Draft&, const Truth&),
                  void (*)(Draft&, const Number&), void (*)(Draft&, const Texts&), void (*)(Draft&, const TextTable&),
-                 void (*)(Draft&, const TextsTable&)>;
+                 void (*)(Draft&, const TextsTable&), void (*)(Draft&, const NumberTable&)>;
 
 struct Rule {
   std::string_view table;
@@ -88,11 +91,17 @@ struct Rule {
 // In the order in which a scenario is best written.
 std::span<const Rule> rules();
 
+// Those of schema_drill.cc, which rules() ends with.
+std::span<const Rule> drill_rules();
+
 // "string", "duration", ...: what a value of this rule is.
 std::string_view type_name(const Apply& apply);
 
 // Checks that need more than one value.
 void check_whole(Draft& draft);
+
+// Whether a plan can have the word without quotes.
+bool is_bare(std::string_view word);
 
 // The word in double quotes with every control byte escaped, fit for a terminal.
 std::string shown(std::string_view word);
