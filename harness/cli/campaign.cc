@@ -303,8 +303,16 @@ void follow(std::vector<Job>& jobs, Collector& collector, CampaignResult& result
 
 ContractTerms terms_of(const Scenario& scenario) {
   ContractTerms terms{.keys = {}, .downstream_honours_key = scenario.downstream.honours_key};
+  terms.objectives = scenario.objectives;
   if (scenario.on_doubt == OnDoubt::retry) terms.on_doubt = ContractTerms::OnDoubt::retry;
   if (scenario.on_doubt == OnDoubt::flag) terms.on_doubt = ContractTerms::OnDoubt::flag;
+  return terms;
+}
+
+ContractTerms terms_of(const Scenario& scenario, const Plan& plan) {
+  ContractTerms terms = terms_of(scenario);
+  for (const DrillRun& run : scenario.runs)
+    if (run.plan == plan) terms.expectations = run.expected;
   return terms;
 }
 

@@ -48,6 +48,8 @@ struct CampaignResult {
 };
 
 ContractTerms terms_of(const Scenario& scenario);
+// Those of one plan: with what a drill expects of it, where the plan is one of its own.
+ContractTerms terms_of(const Scenario& scenario, const Plan& plan);
 
 // Sweeps every window with every fault of the scenario. Errors: what keeps the clean execution from running.
 Result<CampaignResult> run_sweep(const Scenario& scenario, const CampaignOptions& options);

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "harness/cli/campaign.h"
+#include "harness/cli/drill.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/stored_run.h"
 #include "harness/core/text.h"
@@ -49,28 +50,12 @@ Result<Plan> read_plan(const std::string& given) {
 // The exit code of 128 + signal when a signal ended the campaign.
 ExitCode interrupted_code() { return static_cast<ExitCode>(128 + static_cast<int>(interrupted_by)); }
 
-Result<void> check_actors(const Plan& plan, const Scenario& scenario) {
-  std::vector<std::string> names = {std::string(all_actors)};
-  for (const ActorConfig& actor : scenario.actors)
-    for (int n = 1; n <= actor.count; ++n) names.push_back(actor.name + "-" + std::to_string(n));
-  for (const Fault& fault : plan.faults) {
-    if (strikes_downstream(fault.kind) || strikes_ledger(fault.kind)) continue;
-    if (std::find(names.begin(), names.end(), fault.target) != names.end()) continue;
-    const std::string near = nearest(fault.target, names);
-    std::string known;
-    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-    return Error{
-        .code = ExitCode::usage,
-        .message = fmt::format("the scenario {} has no actor {}", printable(scenario.name), printable(fault.target)),
-        .mend = near.empty() ? "it has " + known : "did you mean " + near + "?"};
-  }
-  return {};
-}
-
 // The whole of what there is to say about one execution.
-void tell_execution(const Execution& execution, const Verdict& verdict, const Plan& plan, const CommonOptions& common) {
+void tell_execution(const Execution& execution, const Verdict& verdict, const ContractTerms& terms, const Plan& plan,
+                    const CommonOptions& common) {
   say(story(execution.history, verdict, common.style));
   say("\n" + verdict_block(verdict, plan, common.style));
+  say(operations_block(watch(execution.history, terms), terms.objectives, common.style));
   if (exit_code(verdict) == ExitCode::not_reached && !plan.faults.empty()) {
     say("The boundaries that were reached:\n");
     for (const Boundary& boundary : name_boundaries(execution.history))
@@ -87,8 +72,9 @@ ExitCode run_one(const Scenario& scenario, const Plan& plan, const fs::path& out
   const Result<Execution> execution = (*runner)->run(plan);
   if (!execution) return report(execution.error());
   if (Result<void> stored = store(out, "run", *execution); !stored) return report(stored.error());
-  const Verdict verdict = judge(execution->history, plan, terms_of(scenario));
-  tell_execution(*execution, verdict, plan, common);
+  const ContractTerms terms = terms_of(scenario, plan);
+  const Verdict verdict = judge(execution->history, plan, terms);
+  tell_execution(*execution, verdict, terms, plan, common);
   talk(fmt::format("history: {}\n", (out / "run.history.jsonl").string()));
   if (exit_code(verdict) != ExitCode::held) talk(replay_line(plan));
   return exit_code(verdict);
@@ -237,18 +223,37 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
 }
 
 Result<Scenario> find_scenario(const Plan& plan, const fs::path& given) {
-  if (!given.empty()) return load_scenario(given);
+  if (!given.empty()) {
+    Result<Scenario> scenario = load_scenario(given);
+    return scenario && !scenario->runs.empty() ? find_drill(plan.scenario, given) : scenario;
+  }
   for (const char* folder : {"scenarios", "."}) {
     const fs::path file = fs::path(folder) / (plan.scenario + ".toml");
     std::error_code ignored;
     if (fs::exists(file, ignored)) return load_scenario(file);
   }
-  return Error{.code = ExitCode::usage,
-               .message = fmt::format("there is no scenarios/{0}.toml and no {0}.toml here", printable(plan.scenario)),
-               .mend = "name the file with --scenario"};
+  return find_drill(plan.scenario, {});
 }
 
 }  // namespace
+
+Result<void> check_actors(const Plan& plan, const Scenario& scenario) {
+  std::vector<std::string> names = {std::string(all_actors)};
+  for (const ActorConfig& actor : scenario.actors)
+    for (int n = 1; n <= actor.count; ++n) names.push_back(actor.name + "-" + std::to_string(n));
+  for (const Fault& fault : plan.faults) {
+    if (strikes_downstream(fault.kind) || strikes_ledger(fault.kind)) continue;
+    if (std::find(names.begin(), names.end(), fault.target) != names.end()) continue;
+    const std::string near = nearest(fault.target, names);
+    std::string known;
+    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+    return Error{
+        .code = ExitCode::usage,
+        .message = fmt::format("the scenario {} has no actor {}", printable(scenario.name), printable(fault.target)),
+        .mend = near.empty() ? "it has " + known : "did you mean " + near + "?"};
+  }
+  return {};
+}
 
 ExitCode report(const Error& error) {
   talk("halfsent: " + error.to_string() + "\n");
@@ -258,6 +263,12 @@ ExitCode report(const Error& error) {
 ExitCode run_command(const RunOptions& options, const CommonOptions& common) {
   Result<Scenario> scenario = load_scenario(options.scenario);
   if (!scenario) return report(scenario.error());
+  const bool drill = !scenario->runs.empty();
+  if (drill && options.plan.empty() && options.faults.empty()) return run_drill(*scenario, options.system, common);
+  if (!options.system.empty())
+    return report({.code = ExitCode::usage,
+                   .message = "--system is for the plans of a drill",
+                   .mend = drill ? "a plan names its system itself" : "this scenario has a system of its own"});
   if (!options.faults.empty()) {
     Result<std::vector<FaultKind>> faults = parse_fault_kinds(options.faults);
     if (!faults) return report(faults.error());
@@ -300,7 +311,7 @@ ExitCode replay_command(const ReplayOptions& options, const CommonOptions& commo
     const std::string fingerprint = digest(execution->history);
     if (digests[fingerprint]++ == 0) {
       if (Result<void> stored = store(*out, fingerprint, *execution); !stored) return report(stored.error());
-      const Verdict verdict = judge(execution->history, *plan, terms_of(*scenario));
+      const Verdict verdict = judge(execution->history, *plan, terms_of(*scenario, *plan));
       code = more_serious(code, exit_code(verdict));
       if (digests.size() == 1) say(verdict_block(verdict, *plan, common.style));
     }

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "harness/core/error.h"
+#include "harness/core/plan.h"
+#include "harness/scenario/scenario.h"
 #include "reports/terminal.h"
 
 namespace halfsent {
@@ -18,7 +20,8 @@ struct CommonOptions {
 
 struct RunOptions {
   std::filesystem::path scenario;
-  std::string plan;    // text or the name of a file; empty: sweep
+  std::string plan;    // text or the name of a file; empty: sweep, or the plans of a drill
+  std::string system;  // of a drill: a file or a name; empty: all that it names
   std::string faults;  // of a sweep: "kill,hold" or "all"; empty: those that the scenario lists
   std::uint64_t seed = 1;
   bool keep_passes = false;
@@ -35,6 +38,9 @@ ExitCode replay_command(const ReplayOptions& options, const CommonOptions& commo
 
 ExitCode windows_command(const std::filesystem::path& scenario, const CommonOptions& common);
 ExitCode doctor_command(const CommonOptions& common);
+
+// Every actor that the plan names is one of the scenario. Errors: ExitCode::usage.
+Result<void> check_actors(const Plan& plan, const Scenario& scenario);
 
 // Prints an error as one message on stderr and gives its exit code.
 ExitCode report(const Error& error);

@@ -52,6 +52,7 @@ CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
   run->footer(
       "Examples:\n  halfsent run scenarios/canary.toml\n"
       "  halfsent run scenarios/polling_cpp.toml --faults drop,status\n"
+      "  halfsent run scenarios/drills/staging_drill.toml --system polling_cpp\n"
       "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept "
       "4187:2026-W33'");
   run->add_option("scenario", options.scenario, "the scenario's TOML file")->required();
@@ -60,6 +61,8 @@ CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
   run->add_option("--faults", options.faults,
                   "faults of the sweep, as in kill,hold,drop, or all; without it those that the scenario lists")
       ->excludes(plan);
+  run->add_option("--system", options.system,
+                  "of a drill: the one system to run it on, a scenario file or the name of one that the drill lists");
   run->add_option("--seed", options.seed, "seed of the world's randomness")->capture_default_str();
   run->add_option("--out", common.out, "folder for histories")->capture_default_str();
   run->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")
