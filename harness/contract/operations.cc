@@ -16,6 +16,12 @@ using Life = std::pair<std::string, int>;  // actor and incarnation
 
 Life life_of(const Event& event) { return {event.actor, event.incarnation}; }
 
+// The incarnation: of a worker of many processes any may have made the claim.
+std::string holder_of(Event event) {
+  event.process = 0;
+  return who(event);
+}
+
 struct Lease {
   Life life;
   std::string holder;
@@ -81,7 +87,7 @@ class Watcher {
     if (change.to == JobState::leased) {
       if (!renewed) ++track.claims;
       track.lease = Lease{.life = life_of(event),
-                          .holder = who(event),
+                          .holder = holder_of(event),
                           .seq = event.seq,
                           .since = event.at,
                           .until = change.lease_until,
