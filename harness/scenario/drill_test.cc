@@ -90,6 +90,13 @@ TEST_F(Drills, RunOnTheSystemThatIsNamed) {
   EXPECT_TRUE(naive->expect_violation);
 }
 
+TEST_F(Drills, MayHaveOnlySystemsThatMustFail) {
+  const Result<Scenario> result = parse(drill_with("systems = [\"small.toml\", \"other.toml\"]", ""));
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(result->name, "staging.naive");
+  EXPECT_TRUE(result->expect_violation);
+}
+
 TEST_F(Drills, MistakesNameTheirPlaceAndTheMend) {
   EXPECT_EQ(error(drill_with("delivered = 10", "delivred = 10")),
             R"(s.toml:22:1: [[run]] has no key "delivred" (did you mean delivered?))");
@@ -105,8 +112,8 @@ TEST_F(Drills, MistakesNameTheirPlaceAndTheMend) {
             R"(s.toml:3:12: there is no scenario file "smal.toml" (paths are relative to this drill's file))");
   EXPECT_EQ(error(drill_with("command = [\"true\"]", "")).substr(0, 58),
             "s.toml:13:1: [[actor]] needs the key command (list of stri");
-  EXPECT_EQ(error(drill_with("systems = [\"small.toml\", \"other.toml\"]", "systems = []")),
-            R"(s.toml:3:11: drill.systems lists no system (name at least one: ["../polling_python.toml"]))");
+  EXPECT_EQ(error("[drill]\nname = \"d\"\nsystems = []\n"),
+            R"(s.toml:1:1: the drill names no system (write systems = ["../polling_python.toml"]))");
 }
 
 TEST_F(Drills, WithoutARunShowNothing) {

@@ -333,13 +333,18 @@ Result<Scenario> read_drill(const toml::table& document, const fs::path& file, c
   Draft head(file);
   if (const toml::table* table = document["drill"].as_table()) {
     read_table(head, "drill", *table);
+    if (head.scenario.systems.empty() && head.scenario.failing_systems.empty())
+      head.miss(place_of(*table), "the drill names no system", R"(write systems = ["../polling_python.toml"])");
   } else {
     head.fail(place_of(*document.get("drill")), "drill must be a table", "write [drill] with name and systems");
   }
   const Result<Scenario> drill = std::move(head).finish();
   if (!drill) return drill.error();
 
-  const fs::path system = fs::absolute(wanted.empty() ? drill->systems.front() : wanted).lexically_normal();
+  const fs::path system = fs::absolute(!wanted.empty()          ? wanted
+                                       : drill->systems.empty() ? drill->failing_systems.front()
+                                                                : drill->systems.front())
+                              .lexically_normal();
   const Result<std::string> text = read_scenario_file(system);
   if (!text) return text.error();
   const Result<toml::table> base = parse_toml(*text, system);
