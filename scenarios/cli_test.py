@@ -68,7 +68,8 @@ class Faults(AcceptanceTest):
 
     every_column = ("kill", "hold", "term", "kill all", "kill, late back", "kill, never back", "kill all, one back",
                     "switch", "busy", "EIO", "ENOSPC", "read only", "failover", "step +", "step -", "hold, skew -",
-                    "refuse", "drop", "reset", "stall", "status 503", "half", "late", "skew +", "skew -")
+                    "refuse", "drop", "reset", "stall", "status 503", "status 301",
+                    "half", "late", "skew +", "skew -")
 
     def columns(self, done):
         """The heads of a matrix in one part; each may stand in several lines, right above its cells."""

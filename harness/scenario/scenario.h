@@ -10,7 +10,8 @@
 //               failover_loses = 1
 //   [downstream] port = 8080, key = "header Idempotency-Key" | "json digest_key" | "path /send/{key}",
 //               job = ["json digest_key"] (tells the job of a request without a key),
-//               honours_key = true, dedupe_window = "24h"
+//               honours_key = true, dedupe_window = "24h", key_lag = "0s", accepted_status = 200,
+//               known_key_status = 200
 //   [[actor]]   name = "worker", count = 2, command = ["python3", "worker.py", "{actor}"], env = { A = "b" },
 //               on_exit = "finished" | "restart"
 //   [sweep]     faults = ["kill", "hold", "drop"] (default: every one)
@@ -55,6 +56,9 @@ struct DownstreamConfig {
   std::vector<KeySource> job = {};
   bool honours_key = true;
   Nanoseconds dedupe_window = std::chrono::hours{24};
+  Nanoseconds key_lag{0};      // the key is stored that long after the effect: a repeat in between is a new one
+  int accepted_status = 200;   // what an acceptance is answered with
+  int known_key_status = 200;  // what a repeat is answered with
   std::size_t max_body_bytes = 64u << 20;
   std::size_t max_header_bytes = 64u << 10;
   // Sees each request as it arrived, in order; for a harness that looks for keys. No scenario sets it.

@@ -52,7 +52,7 @@ TEST_F(Scenarios, AnUnknownKeyGetsTheNearestKnownOneOfItsTable) {
   EXPECT_EQ(error_with("command", "comand"), "s.toml:15:1: [[actor]] has no key \"comand\" (did you mean command?)");
   EXPECT_EQ(error_with("port = 8080", "zzzzzzzzzzzzzzz = 1"),
             "s.toml:11:1: [downstream] has no key \"zzzzzzzzzzzzzzz\" "
-            "(expected one of port, key, job, honours_key, dedupe_window)");
+            "(expected one of port, key, job, honours_key, dedupe_window, key_lag, accepted_status, known_key_status)");
 }
 
 TEST_F(Scenarios, AKeyOfAnotherTableIsSentThere) {

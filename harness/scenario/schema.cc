@@ -155,6 +155,14 @@ void downstream_job(Draft& draft, const Texts& list) {
   }
 }
 
+void status_of(Draft& draft, std::string_view name, const Number& status, int& to) {
+  if (status.value < 200 || status.value > 599) {
+    draft.fail(status.at, fmt::format("{} {} is no final HTTP status", name, status.value), "statuses are 200 to 599");
+    return;
+  }
+  to = static_cast<int>(status.value);
+}
+
 void honours_key(Draft& draft, const Truth& honours) {
   draft.scenario.downstream.honours_key = honours.value;
   draft.honours_key_place = honours.at;
@@ -320,6 +328,22 @@ constexpr Rule table[] = {
     {"downstream", "dedupe_window", false, "How long a key is remembered (default 24h).",
      [](Draft& draft, const Duration& value) {
        positive(draft, "downstream.dedupe_window", value, draft.scenario.downstream.dedupe_window);
+     }},
+    {"downstream", "key_lag", false,
+     "How long after its effect a key is stored (default: at once). A repeat in between has a second effect.",
+     [](Draft& draft, const Duration& value) {
+       positive(draft, "downstream.key_lag", value, draft.scenario.downstream.key_lag);
+     }},
+    {"downstream", "accepted_status", false, "The status of an answer to what is accepted (default 200).",
+     [](Draft& draft, const Number& value) {
+       status_of(draft, "downstream.accepted_status", value, draft.scenario.downstream.accepted_status);
+     }},
+    {"downstream", "known_key_status", false,
+     "The status of an answer to a repeat of what was accepted (default 200). An honest 409 says so, and the worker "
+     "must "
+     "understand.",
+     [](Draft& draft, const Number& value) {
+       status_of(draft, "downstream.known_key_status", value, draft.scenario.downstream.known_key_status);
      }},
     {"actor", "name", true, "The role. Its processes are called NAME-1 to NAME-count.", actor_name},
     {"actor", "count", false, "How many of it run: 1 (default) to 64.", actor_count},
