@@ -354,7 +354,9 @@ constexpr Rule table[] = {
     {"actor", "env", false, "Environment variables beside those of the world; {actor} in a value is the actor's name.",
      actor_env},
     {"actor", "on_exit", false,
-     "What an exit by itself means: \"finished\" (default; it is done) or \"restart\" (a supervisor starts it again).",
+     "What an exit by itself means: \"finished\" (default; it is done) or \"restart\" (a supervisor starts it again: "
+     "after 1 s, and after "
+     "twice as long each time that it has not lived for a minute, up to 32 s).",
      actor_on_exit},
     {"sweep", "faults", false, "The faults of a sweep (default: every one that there is).", sweep_faults},
 };

@@ -52,6 +52,18 @@ void Engine::observe_deaths() {
   for (Process* process : dead) observe_end_of(*process);
 }
 
+// As supervisors do: one that ends again and again is left alone for longer and longer.
+Nanoseconds Engine::supervised_delay(Actor& actor) const {
+  constexpr std::chrono::seconds shortest{1};
+  constexpr std::chrono::seconds longest{32};
+  constexpr std::chrono::minutes healthy{1};
+  const bool lived = clock_.now() - actor.started_at >= healthy;
+  actor.supervised_delay = lived || actor.supervised_delay.count() == 0
+                               ? shortest
+                               : std::min<Nanoseconds>(actor.supervised_delay * 2, longest);
+  return actor.supervised_delay;
+}
+
 void Engine::observe_end_of(Process& process) {
   if (process.end_recorded) return;
   process.end_recorded = true;
@@ -71,7 +83,7 @@ void Engine::observe_end_of(Process& process) {
   if (&process != actor.root) return;
   if (!process.killed_by_plan) {
     if (actor.config->on_exit == ActorConfig::OnExit::restart) {
-      actor.restart_at = clock_.now() + std::chrono::seconds{1};  // as a supervisor would, and no busy loop
+      actor.restart_at = clock_.now() + supervised_delay(actor);
     } else {
       actor.finished = true;
     }

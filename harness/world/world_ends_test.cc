@@ -111,11 +111,19 @@ TEST_F(Worlds, AnEndThatNobodyAskedForIsInTheHistory) {
 TEST_F(Worlds, ASupervisorRestartsWhatEndsByItself) {
   Scenario restarted = scenario({shell("exit 1")});
   restarted.actors[0].on_exit = ActorConfig::OnExit::restart;
-  restarted.horizon = 9500ms;
+  restarted.horizon = 3min + 1s;  // after 1, 2, 4, 8, 16, 32, 32, 32, 32 s
   use(std::move(restarted));
   const Execution execution = run();
   EXPECT_EQ(finish_of(execution).reason, "horizon");
   EXPECT_EQ(events_of<Started>(execution, "a-1").size(), 10U);
+}
+
+TEST_F(Worlds, WhatHasLivedForAMinuteIsRestartedAtOnce) {
+  Scenario restarted = scenario({shell("sleep 60; exit 1")});
+  restarted.actors[0].on_exit = ActorConfig::OnExit::restart;
+  restarted.horizon = 5min;
+  use(std::move(restarted));
+  EXPECT_EQ(events_of<Started>(run(), "a-1").size(), 5U);
 }
 
 TEST_F(Worlds, ACommandThatIsNotThereIsAUsageError) {
