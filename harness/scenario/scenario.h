@@ -5,7 +5,8 @@
 //               to the scenario file), lease = "60s", horizon = "30min", quiet = "3min", fork_server = true
 //   [ledger]    kind = "sqlite", path = "ledger.db" (inside the world), setup = "schema.sql" (file, relative to the
 //               scenario) and/or setup_sql = "...",
-//               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]",
+//               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]" (and token, owner,
+//               due_at, slot, cohort, authority where the ledger has them),
 //               states = { pending = ["pending"], leased = [...], delivered = [...], flagged = [...] }
 //   [downstream] port = 8080, key = "header Idempotency-Key" | "json digest_key" | "path /send/{key}",
 //               job = ["json digest_key"] (tells the job of a request without a key),

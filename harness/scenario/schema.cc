@@ -279,8 +279,11 @@ constexpr Rule table[] = {
     {"ledger", "setup_sql", false, "SQL that is run after setup; usually the jobs.",
      [](Draft& draft, const Text& text) { draft.setup_sql = text.value; }},
     {"ledger", "rows", true,
-     "A query that gives one row per job with the columns key and state, and attempts and lease_until (seconds since "
-     "the epoch) where the ledger has them.",
+     "A query that gives one row per job with the columns key and state, and where the ledger has them attempts, "
+     "lease_until (seconds since the epoch), token (fencing token, another one with each claim), owner, due_at (when a "
+     "pending row may be claimed, seconds since the epoch), slot (what the job is for, if more than its key may stand "
+     "for it: customer and week), cohort, and authority (who scheduled it: a number that grows with each failover, or "
+     "a name). What is not given is not judged.",
      [](Draft& draft, const Text& text) {
        if (text.value.find_first_not_of(" \t\r\n") == std::string::npos) {
          draft.fail(text.at, "ledger.rows is empty", R"(write "SELECT digest_key AS key, state AS state FROM ...")");
