@@ -20,6 +20,8 @@ TEST(Listing, EachTableIsListedInFull) {
 
 TEST(Listing, NamesStandInOneColumnAndSummariesInTheNext) {
   EXPECT_THAT(invariant_list({}), HasSubstr("  duplicate  one job accepted more than once\n"
+                                            "  ghost      accepted for a job that was rolled back: the ledger has no "
+                                            "row for it\n"
                                             "  phantom    reported delivered, never accepted\n"));
 }
 

@@ -48,7 +48,22 @@ std::string worker_output(std::string_view actor, int incarnation, std::string_v
                           const Style& style);
 
 // In order of gravity: of several executions in one cell the first is shown.
-enum class CellOutcome { duplicate, phantom, lost, stuck, error, diverged, inconclusive, not_reached, flagged, ok };
+enum class CellOutcome {
+  duplicate,
+  ghost,
+  phantom,
+  hidden,
+  lost,
+  wrong_key,
+  misflag,
+  stuck,
+  error,
+  diverged,
+  inconclusive,
+  not_reached,
+  flagged,
+  ok
+};
 std::string_view to_string(CellOutcome outcome);
 
 // What one verdict is in the matrix. A verdict on no job is not_reached.

@@ -16,8 +16,16 @@ namespace {
 
 constexpr std::array invariants = {
     Invariant{"duplicate", "one job accepted more than once", VerdictKind::duplicate, is_duplicate},
+    Invariant{"ghost", "accepted for a job that was rolled back: the ledger has no row for it", VerdictKind::ghost,
+              is_ghost},
     Invariant{"phantom", "reported delivered, never accepted", VerdictKind::phantom, is_phantom},
+    Invariant{"hidden", "neither delivered nor flagged: deleted, in an unlisted state, or looping beyond its attempts",
+              VerdictKind::hidden, is_hidden},
     Invariant{"lost", "never accepted, and nothing will try again", VerdictKind::lost, is_lost},
+    Invariant{"wrong_key", "several idempotency keys for one job, or one for several", VerdictKind::wrong_key,
+              is_wrong_key},
+    Invariant{"misflag", "accepted, yet flagged as failed: an invitation to send it again", VerdictKind::misflag,
+              is_misflag},
     Invariant{"stuck", "not terminal within the horizon", VerdictKind::stuck, is_stuck},
 };
 
@@ -73,7 +81,7 @@ bool judge_job(const JobFacts& job, const ContractTerms& terms, Verdict& verdict
   bool violated = false;
   for (const auto& invariant : invariants) {
     KeyVerdict said = key;
-    if (!invariant.violated(job, terms, said)) continue;
+    if (terms.without.contains(std::string(invariant.name)) || !invariant.violated(job, terms, said)) continue;
     if (violated) {
       verdict.notes.push_back(fmt::format("{} is also {}: {}", quote_key(job.key), invariant.name, said.why));
     } else {
@@ -118,7 +126,8 @@ std::set<std::string> judged_keys(const Facts& facts, const ContractTerms& terms
   std::vector<std::string> others;
   for (const auto& [key, job] : facts.jobs) {
     if (!facts.known.contains(key)) {
-      verdict.notes.push_back(fmt::format("{} was accepted and the ledger never had a row for it", quote_key(key)));
+      // Whoever lists the jobs cannot list one that must not be.
+      if (!job.new_effects().empty()) keys.insert(key);
     } else if (terms.keys.empty()) {
       keys.insert(key);
     } else if (!keys.contains(key)) {

@@ -1,6 +1,8 @@
 // The contract as pure functions of a history: each invariant is one file and one line of the table.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,9 @@ struct ContractTerms {
   std::vector<std::string> keys;  // the jobs that must be settled; empty: every key the ledger ever showed
   bool downstream_honours_key = true;
   enum class OnDoubt { unstated, retry, flag } on_doubt = OnDoubt::unstated;
+  std::optional<int> max_attempts = {};     // claims after which a job must be flagged; none: not stated
+  std::set<std::string> failed_words = {};  // flagged states that say "was not delivered"; empty: not told
+  std::set<std::string> without = {};       // names of invariants that are not to be judged
 };
 
 struct JobFacts;  // harness/contract/job_facts.h: what a history says about one job

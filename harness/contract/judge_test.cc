@@ -28,7 +28,7 @@ TEST(Judge, TheTableNamesEachViolationOnce) {
     EXPECT_TRUE(is_violation(invariant.kind));
     EXPECT_TRUE(kinds.insert(invariant.kind).second);
   }
-  EXPECT_EQ(kinds.size(), 4u);
+  EXPECT_EQ(kinds.size(), 8u);
 }
 
 TEST(Judge, AcceptedAndMarkedIsOnce) {
@@ -50,7 +50,8 @@ TEST(Judge, AFlaggedJobIsFlaggedWithOrWithoutOneAccept) {
   h.schedules("k").by("w").claims("k").changes("k", JobState::leased, JobState::flagged, "exhausted");
   EXPECT_EQ(kind_of(h.finishes("drained")), VerdictKind::flagged);
   HistoryBuilder g;
-  g.schedules("k").by("w").claims("k").delivers(1, "k").changes("k", JobState::leased, JobState::flagged, "review");
+  g.schedules("k").by("w").claims("k").requests(1, "k").accepts(1, "k").responds(1, "k", 0, "drop");
+  g.changes("k", JobState::leased, JobState::flagged, "review");
   EXPECT_EQ(kind_of(g.finishes("drained")), VerdictKind::flagged);
 }
 
@@ -114,15 +115,27 @@ TEST(Judge, KeysBeyondTheTermsAreNotedNotJudged) {
   HistoryBuilder h;
   h.schedules("a").schedules("b\n").by("w").delivers(1, "a").marks("a", JobState::pending).delivers(2, "ghost");
   const Verdict verdict = judge(h.finishes("horizon"), no_faults, honouring({"a"}));
-  EXPECT_EQ(verdict.keys.size(), 1u);
+  ASSERT_EQ(verdict.keys.size(), 2u);
+  EXPECT_EQ(verdict.keys[1].key, "ghost");
   EXPECT_THAT(verdict.notes, testing::Contains("not judged, because the scenario does not list them: \"b\\n\""));
 }
 
-TEST(Judge, AnAcceptForAJobWithoutARowIsNoted) {
+TEST(Judge, AnAcceptForAJobWithoutARowIsAGhostWhateverTheTermsList) {
   HistoryBuilder h;
-  h.schedules("a").by("w").delivers(1, "ghost");
-  EXPECT_THAT(judge(h.finishes("horizon"), no_faults, honouring()).notes,
-              testing::ElementsAre("ghost was accepted and the ledger never had a row for it"));
+  h.schedules("a").by("w").claims("a").delivers(1, "a").marks("a").delivers(2, "b");
+  const Verdict verdict = judge(h.finishes("horizon"), no_faults, honouring({"a"}));
+  ASSERT_EQ(verdict.keys.size(), 2u);
+  EXPECT_EQ(verdict.keys[0].kind, VerdictKind::once);
+  EXPECT_EQ(verdict.keys[1].kind, VerdictKind::ghost);
+}
+
+TEST(Judge, AnInvariantThatIsTurnedOffSaysNothing) {
+  HistoryBuilder h;
+  h.schedules("k").by("w").claims("k").delivers(1, "k").delivers(2, "k").marks("k");
+  ContractTerms terms = honouring();
+  EXPECT_EQ(kind_of(h.finishes("horizon"), terms), VerdictKind::duplicate);
+  terms.without = {"duplicate"};
+  EXPECT_EQ(kind_of(h.finishes("horizon"), terms), VerdictKind::once);
 }
 
 TEST(Judge, AnExecutionCutShortJudgesWhatHappenedAndNotWhatIsAbsent) {

@@ -16,6 +16,14 @@ std::string_view to_string(VerdictKind kind) {
       return "stuck";
     case VerdictKind::phantom:
       return "phantom";
+    case VerdictKind::wrong_key:
+      return "wrong_key";
+    case VerdictKind::hidden:
+      return "hidden";
+    case VerdictKind::misflag:
+      return "misflag";
+    case VerdictKind::ghost:
+      return "ghost";
   }
   return "unknown";
 }

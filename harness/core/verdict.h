@@ -9,7 +9,7 @@
 
 namespace halfsent {
 
-enum class VerdictKind { once, flagged, duplicate, lost, stuck, phantom };
+enum class VerdictKind { once, flagged, duplicate, lost, stuck, phantom, wrong_key, hidden, misflag, ghost };
 
 std::string_view to_string(VerdictKind kind);
 constexpr bool is_violation(VerdictKind kind) { return kind != VerdictKind::once && kind != VerdictKind::flagged; }
