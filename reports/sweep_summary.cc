@@ -13,9 +13,9 @@
 namespace halfsent {
 namespace {
 
-constexpr std::array<std::string_view, 14> outcome_names = {
-    "DUPLICATE", "ghost", "phantom",  "hidden",       "lost",        "wrong key", "misflag",
-    "stuck",     "error", "diverged", "inconclusive", "not reached", "flagged",   "ok"};
+constexpr std::array<std::string_view, 15> outcome_names = {
+    "DUPLICATE", "ghost", "phantom",  "hidden",       "lost",        "wrong key", "misflag", "stuck",
+    "broken",    "error", "diverged", "inconclusive", "not reached", "flagged",   "ok"};
 static_assert(outcome_names.back() == "ok");
 
 Paint colour_of(CellOutcome outcome) {
@@ -28,6 +28,7 @@ Paint colour_of(CellOutcome outcome) {
     case CellOutcome::wrong_key:
     case CellOutcome::misflag:
     case CellOutcome::stuck:
+    case CellOutcome::broken:
       return Paint::bad;
     case CellOutcome::error:
     case CellOutcome::diverged:
@@ -228,6 +229,7 @@ CellOutcome cell_outcome(const Verdict& verdict) {
   CellOutcome worst = CellOutcome::ok;
   const auto take = [&worst](CellOutcome outcome) { worst = std::min(worst, outcome); };
   for (const auto& key : verdict.keys) take(outcome_of(key.kind));
+  if (!verdict.broken.empty()) take(CellOutcome::broken);
   if (!verdict.inconclusive.empty()) take(CellOutcome::inconclusive);
   if (!verdict.not_reached.empty() || verdict.keys.empty()) take(CellOutcome::not_reached);
   return worst;

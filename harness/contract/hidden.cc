@@ -10,14 +10,6 @@
 namespace halfsent {
 namespace {
 
-// Whoever removed the row had it accepted: then removing was its way of marking (or, before it sent, of claiming).
-bool removed_by_its_sender(const JobFacts& job, const Event& removal) {
-  return std::any_of(job.effects.begin(), job.effects.end(), [&](const Effect& effect) {
-    const bool in_doubt = effect.doubt != nullptr && effect.doubt->seq < removal.seq;
-    return life_of(*effect.accepted) == life_of(removal) && !in_doubt;
-  });
-}
-
 // Somebody else had claimed it before, or the remover had tried to send it: that is giving up, and not a claim by
 // removal.
 bool was_attempted(const JobFacts& job, const Event& removal) {
@@ -35,7 +27,8 @@ bool was_deleted(const JobFacts& job, KeyVerdict& verdict) {
   const Event* last = job.last_change();
   if (job.state != JobState::none || last == nullptr || last->actor.empty()) return false;
   if (is_done(std::get<LedgerChanged>(last->body).from)) return false;
-  if (removed_by_its_sender(job, *last) || !was_attempted(job, *last)) return false;
+  // Where whoever removed it had it accepted, removing was its way of marking (or, before it sent, of claiming).
+  if (was_its_sender(job, life_of(*last), last->seq) || !was_attempted(job, *last)) return false;
   const auto effects = job.new_effects();
   verdict.why = fmt::format(
       "{}, neither delivered nor flagged: no operator can see it; {}", row_change(*last),

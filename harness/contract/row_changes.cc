@@ -60,4 +60,11 @@ std::size_t count_claims(const std::vector<RowChange>& changes) {
       std::count_if(changes.begin(), changes.end(), [](const RowChange& change) { return change.is_claim; }));
 }
 
+bool was_its_sender(const JobFacts& job, const Life& life, Seq step) {
+  return std::any_of(job.effects.begin(), job.effects.end(), [&](const Effect& effect) {
+    const bool in_doubt = effect.doubt != nullptr && effect.doubt->seq < step;
+    return life_of(*effect.accepted) == life && !in_doubt;
+  });
+}
+
 }  // namespace halfsent

@@ -46,6 +46,10 @@ std::vector<RowChange> row_changes(const JobFacts& job);
 // How often the job was claimed, rows that were leased before anybody ran left out.
 std::size_t count_claims(const std::vector<RowChange>& changes);
 
+// The life had an effect for the job, and when it took that step was not in doubt about it (or had not sent yet: a
+// claim by removal).
+bool was_its_sender(const JobFacts& job, const Life& life, Seq step);
+
 // What a ledger that counts in whole seconds can be off by: lease ends and claims within it are taken for the same
 // moment.
 inline constexpr Nanoseconds ledger_resolution = std::chrono::seconds{1};

@@ -1,5 +1,7 @@
 #include "harness/core/verdict.h"
 
+#include <algorithm>
+
 namespace halfsent {
 
 std::string_view to_string(VerdictKind kind) {
@@ -26,6 +28,11 @@ std::string_view to_string(VerdictKind kind) {
       return "ghost";
   }
   return "unknown";
+}
+
+bool is_violated(const Verdict& verdict) {
+  return !verdict.broken.empty() || std::any_of(verdict.keys.begin(), verdict.keys.end(),
+                                                [](const KeyVerdict& key) { return is_violation(key.kind); });
 }
 
 }  // namespace halfsent

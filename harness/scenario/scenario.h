@@ -8,6 +8,7 @@
 //               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]" (and token, owner,
 //               due_at, slot, cohort, authority where the ledger has them),
 //               states = { pending = ["pending"], leased = [...], delivered = [...], flagged = [...] }
+//   [contract]  recovery = "2min", max_attempts = 5, failed = ["exhausted"], eligible = ["4187:2026-W33", ...]
 //   [downstream] port = 8080, key = "header Idempotency-Key" | "json digest_key" | "path /send/{key}",
 //               job = ["json digest_key"] (tells the job of a request without a key),
 //               honours_key = true, dedupe_window = "24h"
@@ -24,6 +25,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +88,13 @@ struct Scenario {
   std::string naive_twin;  // path relative to `file`, empty: none
   bool expect_violation = false;
 
+  // What is promised beyond the states: [contract].
+  Nanoseconds recovery{0};  // 0: not stated, then two leases
+  std::optional<int> max_attempts;
+  std::vector<std::string> failed_words;
+  std::vector<std::string> eligible;
+  std::vector<std::string> without_invariants;  // not to be judged; no scenario sets it, the command line does
+
   std::vector<std::filesystem::path> files;  // absolute; folders are copied with their content
   Nanoseconds lease = std::chrono::seconds{60};
   Nanoseconds horizon = std::chrono::minutes{30};
@@ -103,7 +112,7 @@ Result<Scenario> load_scenario(const std::filesystem::path& file);
 Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::path& file);
 
 struct SchemaKey {
-  std::string_view table;  // "scenario", "world", "ledger", "downstream", "actor", "sweep"
+  std::string_view table;  // "scenario", "world", "ledger", "contract", ...
   std::string_view key;
   std::string_view type;  // "string", "duration", "list of strings", ...
   bool required;
