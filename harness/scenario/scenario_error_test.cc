@@ -268,6 +268,20 @@ TEST_F(Scenarios, FilesThatAScenarioNamesMustExist) {
             "s.toml:3:14: scenario.naive_twin: there is no scenario file \"twin.toml\"" + std::string(mend));
 }
 
+TEST_F(Scenarios, WhatTheContractSaysMustFitTheRest) {
+  const auto with = [&](std::string_view line) {
+    return error(std::string(small) + fmt::format("[contract]\n{}\n", line));
+  };
+  EXPECT_EQ(with("failed = [\"done\"]"),
+            "s.toml:17:11: contract.failed: \"done\" is no flagged state (list it in flagged of ledger.states too)");
+  EXPECT_EQ(with("failed = [\"never\"]").substr(0, 50), "s.toml:17:11: contract.failed: \"never\" is no flagg");
+  EXPECT_EQ(with("max_attempts = 0"),
+            "s.toml:17:16: contract.max_attempts 0 is out of range (a job is attempted once or more)");
+  EXPECT_EQ(with("recovery = \"0s\"").substr(0, 41), "s.toml:17:12: contract.recovery must be l");
+  EXPECT_EQ(with("eligible = [\"a\", \"a\"]"),
+            "s.toml:17:18: contract.eligible lists \"a\" twice (name each job once)");
+}
+
 TEST_F(Scenarios, AnEmptyRowsQueryIsRefused) {
   EXPECT_EQ(error_with("\"SELECT k AS key, s AS state FROM jobs\"", "\" \""),
             "s.toml:7:8: ledger.rows is empty (write \"SELECT digest_key AS key, state AS state FROM ...\")");

@@ -61,6 +61,7 @@ class Draft {
   std::set<std::string> actor_names;
   Place honours_key_place = {1, 1};
   Place horizon_place = {1, 1};
+  std::vector<Text> failed_words;
   std::string setup_file;  // content; setup_sql follows it
   std::string setup_sql;
 

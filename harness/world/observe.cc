@@ -17,6 +17,13 @@ Nanoseconds relative_lease(const LedgerRow& row, Nanoseconds start_since_epoch) 
   return std::chrono::milliseconds{std::llround(seconds * 1000)};
 }
 
+// 0: before the world began.
+Nanoseconds relative_due(const LedgerRow& row, Nanoseconds start_since_epoch) {
+  if (!row.due_at) return Nanoseconds{-1};
+  const double seconds = *row.due_at - std::chrono::duration<double>(start_since_epoch).count();
+  return std::chrono::milliseconds{std::llround(std::clamp(seconds, 0.0, 4e9) * 1000)};
+}
+
 using MaybeRow = std::optional<LedgerRow>;
 
 // Rows that differ, by key: what the key's row is in the one and in the other.
@@ -103,6 +110,18 @@ void Engine::observe_end_of(Process& process) {
   }
 }
 
+// Before anybody has done anything there is nobody to blame for two rows of one key: the scenario is wrong.
+void Engine::observe_first_rows() {
+  observe_ledger(LedgerProbe::Since::created_or_removed);
+  const auto twice = std::find_if(rows_.begin(), rows_.end(), [](const LedgerRow& row) { return row.rows > 1; });
+  if (twice == rows_.end()) return;
+  fail(
+      Error{.code = ExitCode::usage,
+            .message = "the rows query gives the key " + quote_key(twice->key) + " " + std::to_string(twice->rows) +
+                       " times before anybody has run",
+            .mend = "rows of [ledger] must return each job once: a GROUP BY sees to it, or setup inserts a job twice"});
+}
+
 void Engine::observe_ledger(LedgerProbe::Since since) {
   observe_live_rows(since);
   if (!error_) observe_cold_rows();
@@ -124,6 +143,13 @@ void Engine::observe_live_rows(LedgerProbe::Since since) {
       change.raw_state = now->raw_state;
       change.attempts = now->attempts;
       change.lease_until = relative_lease(*now, clock_.start_since_epoch());
+      change.token = now->token;
+      change.owner = now->owner;
+      change.slot = now->slot;
+      change.cohort = now->cohort;
+      change.authority = now->authority;
+      change.due_at = relative_due(*now, clock_.start_since_epoch());
+      change.rows = now->rows;
     }
     if (change.to == JobState::leased) last_sender_.erase(key);
     last_change_ = clock_.now();

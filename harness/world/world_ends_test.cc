@@ -126,6 +126,25 @@ TEST_F(Worlds, WhatHasLivedForAMinuteIsRestartedAtOnce) {
   EXPECT_EQ(events_of<Started>(run(), "a-1").size(), 5U);
 }
 
+TEST_F(Worlds, TwoRowsOfOneKeyAreAScenarioErrorBeforeAnybodyRunsAndTheSystemsDoingAfterwards) {
+  Scenario doubled = scenario({shell("sqlite3 ledger.db \"INSERT INTO twice VALUES ('k', 'pending')\"")});
+  doubled.ledger.setup += ";CREATE TABLE twice (k, s); INSERT INTO twice VALUES ('k', 'delivered');";
+  doubled.ledger.rows = "SELECT k AS key, s AS state FROM twice";
+  use(doubled);
+  const Execution execution = run();
+  const auto changes = events_of<LedgerChanged>(execution, "a-1");
+  ASSERT_EQ(changes.size(), 1U) << story(execution);
+  EXPECT_EQ(std::get<LedgerChanged>(changes[0]->body).rows, 2);
+  EXPECT_EQ(std::get<LedgerChanged>(changes[0]->body).to, JobState::pending);
+
+  doubled.ledger.setup += "INSERT INTO twice VALUES ('k', 'pending');";
+  use(doubled);
+  const Result<Execution> refused = runner_->run({.scenario = "test", .seed = 1, .faults = {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ExitCode::usage);
+  EXPECT_THAT(refused.error().message, HasSubstr("the key k 2 times before anybody has run"));
+}
+
 TEST_F(Worlds, ACommandThatIsNotThereIsAUsageError) {
   use(scenario({{"no-such-program"}}));
   const Result<Execution> execution = runner_->run({.scenario = "test", .seed = 1, .faults = {}});
