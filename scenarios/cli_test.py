@@ -23,6 +23,22 @@ import unittest
 from acceptance_base import K1, ROOT, AcceptanceTest, plan_of
 
 
+class Invariants(AcceptanceTest):
+    def test_one_that_is_turned_off_finds_nothing_and_the_verdict_says_so(self):
+        plan = plan_of("polling_python_naive", f"kill worker-1 at after_accept {K1}")
+        found = self.halfsent("replay", plan)
+        self.assert_code(found, 1)
+        self.assertRegex(found.stdout, r"(?m)^judged +\d+ invariants; not .*pending_age \(rows show no due_at\)")
+        off = self.halfsent("replay", plan, "--without-invariant", "duplicate")
+        self.assert_code(off, 0)
+        self.assertRegex(off.stdout, r"(?m)^judged +\d+ invariants; not duplicate \(turned off\)")
+
+    def test_a_name_that_is_none_is_a_usage_error_that_lists_them(self):
+        done = self.halfsent("run", "scenarios/canary.toml", "--without-invariant", "duplicates")
+        self.assert_code(done, 2)
+        self.assertIn("stale_holder", done.stderr)
+
+
 class Help(AcceptanceTest):
     """Every command's --help has examples, and each of them runs as it stands there."""
 

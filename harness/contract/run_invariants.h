@@ -36,7 +36,8 @@ RunFindings judge_attempts(const RunFacts& run, const ContractTerms& terms);
 
 // Only: nothing to pending, leased or flagged; pending to leased or flagged; leased to leased, pending, delivered or
 // flagged; flagged to pending, or to delivered by one who never held it (an operator); delivered and flagged to nothing
-// (a purge); leased to nothing by a holder whose send was accepted. An unlisted state on the way is not judged.
+// (a purge); leased to nothing by a holder whose send was accepted; pending to delivered where nobody ever claims. An
+// unlisted state on the way is not judged.
 RunFindings judge_transitions(const RunFacts& run, const ContractTerms& terms);
 
 // After each step: a claim has somebody who runs it. A holder that is alive and undisturbed, or has left by itself with

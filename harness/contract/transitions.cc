@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "harness/contract/run_invariants.h"
@@ -9,13 +10,13 @@ namespace halfsent {
 namespace {
 
 // Why the change is none that a job may make, or null.
-const char* complaint(const JobFacts& job, const RowChange& change, bool held_before) {
+const char* complaint(const JobFacts& job, const RowChange& change, bool held_before, bool has_claims) {
   const JobState to = change.now->to;
   switch (change.now->from) {
     case JobState::none:
       return to == JobState::delivered ? "it was there as delivered before anybody had claimed it" : nullptr;
     case JobState::pending:
-      if (to == JobState::delivered) return "nobody had claimed it";
+      if (to == JobState::delivered) return has_claims ? "nobody had claimed it" : nullptr;
       return to == JobState::none ? "it was pending: nothing is left to show that it was ever due" : nullptr;
     case JobState::leased:
       return to == JobState::none && !was_its_sender(job, change.by, change.event->seq)
@@ -36,13 +37,16 @@ const char* complaint(const JobFacts& job, const RowChange& change, bool held_be
 
 RunFindings judge_transitions(const RunFacts& run, const ContractTerms&) {
   RunFindings found;
+  // A system that claims nothing marks what is pending.
+  const bool has_claims =
+      std::any_of(run.rows.begin(), run.rows.end(), [](const auto& row) { return count_claims(row.second) > 0; });
   for (const auto& [key, changes] : run.rows) {
     std::set<Life> once_held;
     for (const RowChange& change : changes) {
       if (change.now->rows > 1) break;
       if (change.holder_before) once_held.insert(*change.holder_before);
       if (change.by.actor.empty() || change.recovered || change.now->to == JobState::unlisted) continue;
-      const char* why = complaint(run.facts->jobs.at(key), change, once_held.contains(change.by));
+      const char* why = complaint(run.facts->jobs.at(key), change, once_held.contains(change.by), has_claims);
       if (why == nullptr) continue;
       found.broken.push_back({.key = key,
                               .why = fmt::format("{} (from {} to {}): {}", row_change(*change.event),

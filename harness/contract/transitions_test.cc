@@ -28,9 +28,16 @@ TEST(Transitions, NoneOfTheseIsLegal) {
       {JobState::flagged, JobState::leased}};
   for (const auto& [from, to] : illegal) {
     HistoryBuilder h;
-    h.changes("k", JobState::none, from).by("w").changes("k", from, to);
+    h.schedules("other").by("v").claims("other").by("").changes("k", JobState::none, from);
+    h.by("w").changes("k", from, to);
     EXPECT_EQ(ask_run(judge_transitions, h.cut_off()).broken.size(), 1u) << to_string(from) << to_string(to);
   }
+}
+
+TEST(Transitions, ASystemThatClaimsNothingMarksWhatIsPending) {
+  HistoryBuilder h;
+  h.schedules("k").by("w").delivers(1, "k").marks("k", JobState::pending);
+  EXPECT_EQ(told(ask_run(judge_transitions, h.cut_off())), "");
 }
 
 TEST(Transitions, ALeasedRowMayGoOnceItsHolderHasSentIt) {
