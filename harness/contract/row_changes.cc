@@ -27,16 +27,41 @@ const Event* unfinished(const JobFacts& job, const Event& event, const LedgerCha
   return nullptr;
 }
 
+// Who goes on as its holder has made the change itself, be it the same as what a dead one had begun.
+bool goes_on_as_holder(const JobFacts& job, std::size_t index, const std::optional<Life>& holder) {
+  const Event& event = *job.changes[index];
+  if (holder == life_of(event)) return true;
+  const Seq next = index + 1 < job.changes.size() ? job.changes[index + 1]->seq : no_seq;
+  return std::any_of(job.requests.begin(), job.requests.end(), [&](const Event* request) {
+    return request->seq > event.seq && request->seq < next && life_of(*request) == life_of(event);
+  });
+}
+
+// Exactly the row that was there before.
+bool restores(const LedgerChanged* before, LedgerChanged now) {
+  if (before == nullptr) return now.to == JobState::none;
+  now.from = before->from;
+  return now == *before;
+}
+
 }  // namespace
 
 std::vector<RowChange> row_changes(const JobFacts& job) {
   std::vector<RowChange> changes;
   std::optional<Life> holder;
   const LedgerChanged* before = nullptr;
-  for (const Event* event : job.changes) {
+  for (std::size_t i = 0; i < job.changes.size(); ++i) {
+    const Event* event = job.changes[i];
     const auto& now = std::get<LedgerChanged>(event->body);
+    const Event* begun = unfinished(job, *event, now, i == 0 ? nullptr : job.changes[i - 1]);
+    if (begun != nullptr && goes_on_as_holder(job, i, holder)) begun = nullptr;
+    if (begun != nullptr && i + 1 < job.changes.size() &&
+        restores(before, std::get<LedgerChanged>(job.changes[i + 1]->body))) {
+      ++i;
+      continue;
+    }
     RowChange change{.event = event, .now = &now, .before = before, .by = life_of(*event), .holder_before = holder};
-    if (const Event* begun = unfinished(job, *event, now, changes.empty() ? nullptr : changes.back().event)) {
+    if (begun != nullptr) {
       change.by = life_of(*begun);
       change.recovered = true;
     }

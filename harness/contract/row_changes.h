@@ -40,7 +40,8 @@ struct RowChange {
   std::optional<Life> holder = {};         // who holds it now: nobody unless the row is leased
 };
 
-// In order. A job without a row has none.
+// In order. A job without a row has none. A commit in which somebody died, that shows for a moment and is gone again
+// with the log it was in (the last one to close the ledger removes it), is left out: nobody could read it.
 std::vector<RowChange> row_changes(const JobFacts& job);
 
 // How often the job was claimed, rows that were leased before anybody ran left out.

@@ -63,6 +63,27 @@ TEST(RowChanges, ACommitThatARecoveryFinishesIsTheDoingOfTheDead) {
   EXPECT_EQ(told(h), "change, claim w (w)");
 }
 
+TEST(RowChanges, ACommitOfTheDeadThatShowsForAMomentIsLeftOut) {
+  HistoryBuilder h;
+  h.schedules("k").by("w").add(leased(JobState::pending, "1", 60s, 1));
+  h.add(CommitUncertain{.key = "k", .live = JobState::leased, .cold = JobState::delivered}).is_killed().by("v");
+  HistoryBuilder finished = h;
+  h.marks("k").add(leased(JobState::delivered, "1", 60s, 1));
+  EXPECT_EQ(told(h), "change, claim w (w)");
+  EXPECT_EQ(told(finished.marks("k").add(leased(JobState::delivered, "2", 120s, 2))),
+            "change, claim w (w), recovery w, claim v (v)");
+}
+
+TEST(RowChanges, WhoSendsAfterItHasClaimedItselfWhatADeadOneHadBegunToClaim) {
+  HistoryBuilder h;
+  h.schedules("k").by("w");
+  h.add(CommitUncertain{.key = "k", .live = JobState::pending, .cold = JobState::leased}).is_killed();
+  h.by("v").add(leased(JobState::pending, "1", 60s));
+  HistoryBuilder marks = h;
+  EXPECT_EQ(told(h.requests(1, "k")), "change, claim v (v)");
+  EXPECT_EQ(told(marks.by("x").requests(1, "k")), "change, claim w (w)");
+}
+
 TEST(RowChanges, AnUncertainCommitOfLongAgoExplainsNothing) {
   HistoryBuilder h;
   h.schedules("k").by("w");

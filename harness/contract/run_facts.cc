@@ -110,7 +110,8 @@ RunFacts gather_run_facts(const History& history, const Plan& plan, const Facts&
   run.plan = &plan;
   run.facts = &facts;
   for (const auto& [key, job] : facts.jobs) {
-    if (!job.changes.empty()) run.rows.emplace(key, row_changes(job));
+    std::vector<RowChange> changes = row_changes(job);
+    if (!changes.empty()) run.rows.emplace(key, std::move(changes));
   }
   RunGatherer gatherer(run);
   for (const Event& event : history.events) gatherer.take(event);

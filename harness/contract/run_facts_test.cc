@@ -24,6 +24,13 @@ std::unique_ptr<Told> facts_of(std::vector<Fault> faults, const HistoryBuilder& 
   return told;
 }
 
+TEST(RunFacts, ARowThatShowedForAMomentIsNone) {
+  HistoryBuilder h;
+  h.by("s").add(CommitUncertain{.key = "k", .live = JobState::none, .cold = JobState::pending}).is_killed();
+  h.by("w").schedules("k").changes("k", JobState::pending, JobState::none);
+  EXPECT_TRUE(facts_of({}, h)->run.rows.empty());
+}
+
 TEST(RunFacts, WithoutDisturbanceADeadlineIsWhatIsAllowed) {
   EXPECT_EQ(facts_of({}, HistoryBuilder())->run.deadline(5s, 60s), 65s);
 }
