@@ -19,7 +19,7 @@ constexpr Number numbers[] = {
     {.option = "--send-timeout", .seconds = &Terms::send_timeout_s},
     {.option = "--retry-delay", .seconds = &Terms::retry_delay_s},
     {.option = "--render", .seconds = &Terms::render_s},
-    {.option = "--pages", .count = &Terms::render_pages},
+    {.option = "--archive", .seconds = &Terms::archive_s},
     {.option = "--max-attempts", .count = &Terms::max_attempts},
     {.option = "--sweep-page", .count = &Terms::sweep_page},
 };

@@ -23,8 +23,8 @@ struct Terms {
   Seconds poll_s = 5;
   Seconds send_timeout_s = 10;
   Seconds retry_delay_s = 15;
-  Seconds render_s = 4;  // how long one page of a digest takes
-  int render_pages = 2;
+  Seconds render_s = 4;   // how long it takes to render a digest
+  Seconds archive_s = 0;  // how long it takes to keep a copy of what was sent, before the job is marked
   int max_attempts = 5;
   int sweep_page = 100;  // how many expired leases one look takes
 };

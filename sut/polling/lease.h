@@ -35,11 +35,16 @@ class Leases {
   Seconds now();
 
  private:
+  std::optional<Job> take();
+  std::optional<Job> claim_two();
   bool anything_due();
+  bool trusts(const Job& job);
 
   Database& db_;
   std::string owner_;
   const Terms& terms_;
+  std::optional<Job> fetched_;  // of a defect, like the next
+  std::string trusted_key_;
 };
 
 }  // namespace reference

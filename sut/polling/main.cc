@@ -25,14 +25,14 @@ int usage() {
   std::fputs(
       "usage: polling_reference worker NAME DATABASE URL --on-doubt retry|flag [OPTION VALUE]...\n"
       "       polling_reference reaper NAME DATABASE --on-doubt retry|flag [OPTION VALUE]...\n"
-      "options (seconds or counts): --lease --poll --send-timeout --retry-delay --render --pages --max-attempts"
+      "options (seconds or counts): --lease --poll --send-timeout --retry-delay --render --archive --max-attempts"
       " --sweep-page; --defect NAME\n",
       stderr);
   return exit_usage;
 }
 
 [[noreturn]] void reap(Database& db, const Arguments& arguments) {
-  Recovery recovery(db, arguments.terms);
+  Recovery recovery(db, arguments.name, arguments.terms);
   while (true) {
     recovery.sweep();
     ::sleep(static_cast<unsigned>(arguments.terms.poll_s));

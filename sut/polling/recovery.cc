@@ -1,6 +1,7 @@
 #include "recovery.h"
 
 #include "defect.h"
+#include "seeded_recovery.h"
 
 namespace reference {
 namespace {
@@ -16,12 +17,20 @@ std::string_view sweep_sql() {
       " WHERE digest_key IN (SELECT digest_key FROM digest_jobs WHERE state = 'leased' AND lease_until <= unixepoch()"
       "   ORDER BY lease_until, digest_key LIMIT :page)"
       " AND state = 'leased' AND lease_until <= unixepoch()",
-      {});
+      {{Defect::sweep_gives_up,
+        "UPDATE digest_jobs SET owner = NULL, lease_until = NULL, state = 'needs_review', reason = 'its holder was "
+        "lost'"
+        " WHERE state = 'leased' AND lease_until <= unixepoch() AND :flag + :max + :page > 0"}});
 }
 
 }  // namespace
 
 int Recovery::sweep() {
+  if (recovers_wrongly()) {
+    sweep_wrongly(db_, owner_, terms_);
+    return 0;
+  }
+  before_sweep(db_, terms_);
   int swept = 0;
   while (anything_expired()) {
     const int page = sweep_page();

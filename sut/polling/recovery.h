@@ -4,6 +4,9 @@
 // Threads: one. Errors: SQLite::Exception.
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include "database.h"
 #include "job.h"
 
@@ -11,7 +14,7 @@ namespace reference {
 
 class Recovery {
  public:
-  Recovery(Database& db, const Terms& terms) : db_(db), terms_(terms) {}
+  Recovery(Database& db, std::string owner, const Terms& terms) : db_(db), owner_(std::move(owner)), terms_(terms) {}
 
   // Frees or flags every job whose lease has run out, a page at a time. Returns how many there were.
   int sweep();
@@ -21,6 +24,7 @@ class Recovery {
   bool anything_expired();
 
   Database& db_;
+  std::string owner_;
   const Terms& terms_;
 };
 

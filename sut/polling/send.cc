@@ -12,6 +12,7 @@ namespace {
 
 // 2xx is the only yes. A 4xx says that nothing happened, but for 409: the same key is at work right now.
 Outcome outcome_of(int status) {
+  if (has(Defect::any_answer_is_yes)) return Outcome::accepted;
   if (status >= 200 && status <= 299) return Outcome::accepted;
   if (status >= 400 && status <= 499 && status != 409) return Outcome::definite_no;
   return Outcome::doubt;
@@ -24,6 +25,16 @@ bool fits_a_header(const std::string& key) {
 
 std::string body_of(const Job& job) {
   return R"({"digest_key":")" + job.digest_key + R"(","customer_id":)" + job.customer_id + "}";
+}
+
+std::string key_of(const Job& job) {
+  if (has(Defect::key_per_attempt)) return job.digest_key + "/" + std::to_string(job.attempt);
+  if (has(Defect::key_per_week)) return job.digest_key.substr(job.digest_key.find(':') + 1);
+  return job.digest_key;
+}
+
+Outcome without_answer(bool unsent) {
+  return unsent || has(Defect::timeout_is_failure) ? Outcome::definite_no : Outcome::doubt;
 }
 
 }  // namespace
@@ -48,13 +59,12 @@ Answer send(const Url& url, const Job& job, Seconds timeout_s) {
   client.set_write_timeout(timeout_s);
   client.set_read_timeout(timeout_s);
   client.set_tcp_nodelay(true);
-  const httplib::Headers headers = {{"Idempotency-Key", job.digest_key}};
+  const httplib::Headers headers = {{"Idempotency-Key", key_of(job)}};
   const httplib::Result result = client.Post(url.path, headers, body_of(job), "application/json");
   if (result) return {outcome_of(result->status), "status " + std::to_string(result->status)};
   // Without a connection no byte was sent; after that, nobody knows.
   const bool unsent = result.error() == httplib::Error::Connection;
-  return {unsent ? Outcome::definite_no : Outcome::doubt,
-          (unsent ? "no connection: " : "no answer: ") + httplib::to_string(result.error())};
+  return {without_answer(unsent), (unsent ? "no connection: " : "no answer: ") + httplib::to_string(result.error())};
 }
 
 }  // namespace reference

@@ -21,10 +21,17 @@ class Worker {
   // Does one job. False: there is nothing to do now.
   bool work_once();
   bool work_on(Job& job);
-  bool render(Job& job);
+  // Time passes over the job, and its lease is kept meanwhile. False: it was lost.
+  bool take_time(Job& job, Seconds seconds);
+  void recover();
+  Answer send_and_tell(const Job& job);
+  void not_sent(const Job& job);
+  bool work_on_batch(const Job& first);
   void settle_surely(const Job& job, const Answer& answer);
 
   std::string name_;
+  Database& db_;
+  Seconds swept_at_ = 0;
   const Terms& terms_;
   Leases leases_;
   Recovery recovery_;
