@@ -187,7 +187,9 @@ Downstream::Acceptance Downstream::accept(RequestId id, Nanoseconds now) {
   if (key.empty() || !impl_->config.honours_key) return {};
   const auto [memory, is_new] = impl_->accepted.emplace(key, now);
   if (is_new) return {};
-  if (now - memory->second < impl_->config.dedupe_window) return {.deduplicated = true};
+  const Nanoseconds age = now - memory->second;
+  if (age < impl_->config.key_lag) return {};  // not stored yet: the first effect's key still comes
+  if (age < impl_->config.dedupe_window) return {.deduplicated = true};
   memory->second = now;
   return {};
 }

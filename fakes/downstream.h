@@ -90,7 +90,8 @@ class Downstream {
 
   // The effect. `deduplicated` when the key is honoured and was accepted within the dedupe window before `now`;
   // otherwise a new effect is recorded (an empty key always is a new effect). The window runs from the effect, repeats
-  // do not make it longer, and at its very end the key is forgotten. REQUIRES: `id` arrived and was not accepted.
+  // do not make it longer, and at its very end the key is forgotten. Within config.key_lag after the effect the key is
+  // not known yet. REQUIRES: `id` arrived and was not accepted.
   struct Acceptance {
     bool deduplicated = false;
   };

@@ -31,6 +31,15 @@ TEST(DownstreamDedupe, AKeyIsRememberedForTheDedupeWindowFromItsEffectOn) {
   EXPECT_TRUE(deduplicates(bench, "k", 1299s)) << "the new effect begins a new window";
 }
 
+TEST(DownstreamDedupe, AKeyThatIsStoredLateIsNotKnownUntilThen) {
+  DownstreamConfig config = config_with(header_key());
+  config.key_lag = 2s;
+  Bench bench(config);
+  EXPECT_FALSE(deduplicates(bench, "k", 10s));
+  EXPECT_FALSE(deduplicates(bench, "k", 11s));
+  EXPECT_TRUE(deduplicates(bench, "k", 12s)) << "the first effect's key is stored, whatever came in between";
+}
+
 TEST(DownstreamDedupe, ARequestWithoutAKeyIsAlwaysANewEffect) {
   Bench bench(config_with(header_key()));
   EXPECT_FALSE(deduplicates(bench, "", 0ns));

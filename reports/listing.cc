@@ -55,7 +55,9 @@ std::string fault_list(const Style& style) {
 
 std::string invariant_list(const Style& style) {
   return heading("invariants: what violates, per job, in order of precedence", style) +
-         names_and_summaries(invariant_table());
+         names_and_summaries(invariant_table()) + heading("invariants of the run: what holds over all jobs", style) +
+         names_and_summaries(run_invariant_table()) +
+         "Each is turned off by its name: halfsent run SCENARIO --without-invariant NAME\n";
 }
 
 std::string strategy_list(const Style& style) {

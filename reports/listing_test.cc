@@ -14,12 +14,16 @@ using testing::HasSubstr;
 TEST(Listing, EachTableIsListedInFull) {
   for (const auto& fault : fault_table()) EXPECT_THAT(fault_list({}), HasSubstr(std::string(fault.syntax) + "\n"));
   for (const auto& row : invariant_table()) EXPECT_THAT(invariant_list({}), HasSubstr(std::string(row.summary) + "\n"));
+  for (const auto& row : run_invariant_table())
+    EXPECT_THAT(invariant_list({}), HasSubstr(std::string(row.summary) + "\n"));
   for (const auto& row : boundary_table()) EXPECT_THAT(boundary_list({}), HasSubstr(std::string(row.summary) + "\n"));
   for (const auto& row : strategy_table()) EXPECT_THAT(strategy_list({}), HasSubstr(std::string(row.summary) + "\n"));
 }
 
 TEST(Listing, NamesStandInOneColumnAndSummariesInTheNext) {
   EXPECT_THAT(invariant_list({}), HasSubstr("  duplicate  one job accepted more than once\n"
+                                            "  ghost      accepted for a job that was rolled back: the ledger has no "
+                                            "row for it\n"
                                             "  phantom    reported delivered, never accepted\n"));
 }
 

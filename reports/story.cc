@@ -51,11 +51,14 @@ class Teller {
       const auto worst = std::find_if(verdict.keys.begin(), verdict.keys.end(),
                                       [](const KeyVerdict& k) { return is_violation(k.kind); });
       if (worst != verdict.keys.end()) jobs_.insert(worst->key);
+      // No job violates, but the run does: the job on which it shows, if it is a matter of one.
+      if (worst == verdict.keys.end() && !verdict.broken.empty() && !verdict.broken.front().key.empty())
+        jobs_.insert(verdict.broken.front().key);
     }
+    for (const auto& broken : verdict.broken) evidence_.insert(broken.evidence.begin(), broken.evidence.end());
     for (const auto& k : verdict.keys) {
       if (jobs_.empty() || jobs_.contains(k.key)) evidence_.insert(k.evidence.begin(), k.evidence.end());
     }
-    for (const auto& missed : verdict.missed) evidence_.insert(missed.evidence.begin(), missed.evidence.end());
     for (const auto& event : history.events) {
       if (const auto* change = std::get_if<LedgerChanged>(&event.body)) ledger_keys_.insert(change->key);
     }

@@ -13,17 +13,22 @@
 namespace halfsent {
 namespace {
 
-constexpr std::array<std::string_view, 11> outcome_names = {"DUPLICATE",   "phantom", "lost",     "stuck",
-                                                            "missed",      "error",   "diverged", "inconclusive",
-                                                            "not reached", "flagged", "ok"};
+constexpr std::array<std::string_view, 15> outcome_names = {
+    "DUPLICATE", "ghost", "phantom",  "hidden",       "lost",        "wrong key", "misflag", "stuck",
+    "broken",    "error", "diverged", "inconclusive", "not reached", "flagged",   "ok"};
+static_assert(outcome_names.back() == "ok");
 
 Paint colour_of(CellOutcome outcome) {
   switch (outcome) {
     case CellOutcome::duplicate:
+    case CellOutcome::ghost:
     case CellOutcome::phantom:
+    case CellOutcome::hidden:
     case CellOutcome::lost:
+    case CellOutcome::wrong_key:
+    case CellOutcome::misflag:
     case CellOutcome::stuck:
-    case CellOutcome::missed:
+    case CellOutcome::broken:
       return Paint::bad;
     case CellOutcome::error:
     case CellOutcome::diverged:
@@ -190,31 +195,41 @@ std::string totals(const SweepSummary& summary, int windows, std::size_t not_app
 
 std::string_view to_string(CellOutcome outcome) { return outcome_names.at(static_cast<std::size_t>(outcome)); }
 
+namespace {
+
+CellOutcome outcome_of(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::once:
+      return CellOutcome::ok;
+    case VerdictKind::flagged:
+      return CellOutcome::flagged;
+    case VerdictKind::duplicate:
+      return CellOutcome::duplicate;
+    case VerdictKind::lost:
+      return CellOutcome::lost;
+    case VerdictKind::stuck:
+      return CellOutcome::stuck;
+    case VerdictKind::phantom:
+      return CellOutcome::phantom;
+    case VerdictKind::wrong_key:
+      return CellOutcome::wrong_key;
+    case VerdictKind::hidden:
+      return CellOutcome::hidden;
+    case VerdictKind::misflag:
+      return CellOutcome::misflag;
+    case VerdictKind::ghost:
+      return CellOutcome::ghost;
+  }
+  return CellOutcome::ok;
+}
+
+}  // namespace
+
 CellOutcome cell_outcome(const Verdict& verdict) {
   CellOutcome worst = CellOutcome::ok;
   const auto take = [&worst](CellOutcome outcome) { worst = std::min(worst, outcome); };
-  for (const auto& key : verdict.keys) {
-    switch (key.kind) {
-      case VerdictKind::once:
-        break;
-      case VerdictKind::flagged:
-        take(CellOutcome::flagged);
-        break;
-      case VerdictKind::duplicate:
-        take(CellOutcome::duplicate);
-        break;
-      case VerdictKind::lost:
-        take(CellOutcome::lost);
-        break;
-      case VerdictKind::stuck:
-        take(CellOutcome::stuck);
-        break;
-      case VerdictKind::phantom:
-        take(CellOutcome::phantom);
-        break;
-    }
-  }
-  if (!verdict.missed.empty()) take(CellOutcome::missed);
+  for (const auto& key : verdict.keys) take(outcome_of(key.kind));
+  if (!verdict.broken.empty()) take(CellOutcome::broken);
   if (!verdict.inconclusive.empty()) take(CellOutcome::inconclusive);
   if (!verdict.not_reached.empty() || verdict.keys.empty()) take(CellOutcome::not_reached);
   return worst;

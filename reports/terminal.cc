@@ -28,22 +28,6 @@ int count_kind(const Verdict& verdict, VerdictKind kind) {
       std::count_if(verdict.keys.begin(), verdict.keys.end(), [kind](const KeyVerdict& k) { return k.kind == kind; }));
 }
 
-bool has_violation(const Verdict& verdict) {
-  return !verdict.missed.empty() || std::any_of(verdict.keys.begin(), verdict.keys.end(),
-                                                [](const KeyVerdict& k) { return is_violation(k.kind); });
-}
-
-std::string shortfalls(const Verdict& verdict, const Style& style) {
-  std::string out;
-  for (std::size_t i = 0; i < std::min(verdict.missed.size(), most_jobs); ++i) {
-    out += field("MISSED", printable(verdict.missed[i].what), Paint::bad, style);
-    out += field("  why", printable(verdict.missed[i].why), Paint::plain, style);
-  }
-  if (verdict.missed.size() > most_jobs)
-    out += field("", fmt::format("and {} more missed", verdict.missed.size() - most_jobs), Paint::plain, style);
-  return out;
-}
-
 std::string violations(const Verdict& verdict, const Style& style) {
   std::string out;
   std::size_t shown = 0;
@@ -58,7 +42,21 @@ std::string violations(const Verdict& verdict, const Style& style) {
     out += field("  why", printable(key.why), Paint::plain, style);
   }
   if (left_out > 0) out += field("", fmt::format("and {} more jobs", left_out), Paint::plain, style);
-  return out + shortfalls(verdict, style);
+  return out;
+}
+
+// Invariants of the run, after those of jobs.
+std::string broken(const Verdict& verdict, const Style& style) {
+  std::string out;
+  for (std::size_t i = 0; i < verdict.broken.size() && i < most_jobs; ++i) {
+    const RunViolation& violation = verdict.broken[i];
+    const std::string key = violation.key.empty() ? "" : ", " + quote_key(violation.key);
+    out += field("BROKEN", violation.invariant + key, Paint::bad, style);
+    out += field("  why", printable(violation.why), Paint::plain, style);
+  }
+  if (verdict.broken.size() > most_jobs)
+    out += field("", fmt::format("and {} more", verdict.broken.size() - most_jobs), Paint::plain, style);
+  return out;
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ std::string replay_line(const Plan& plan) {
 
 std::string earned_line(const Verdict& verdict, const Style& style) {
   const bool earned = verdict.inconclusive.empty() && verdict.not_reached.empty() && !verdict.keys.empty();
-  const bool violated = has_violation(verdict);
+  const bool violated = is_violated(verdict);
   std::string line = violated ? "violated" : earned ? "held" : "not earned";
   line = paint(line, violated ? Paint::bad : earned ? Paint::good : Paint::warn, style);
   line +=
@@ -90,11 +88,23 @@ std::string earned_line(const Verdict& verdict, const Style& style) {
   return line + "\n";
 }
 
+std::string judged_line(const Verdict& verdict) {
+  std::string line = count_of(static_cast<int>(verdict.judged.size()), "invariant");
+  std::string_view before = "; not ";
+  for (const NotJudged& left_out : verdict.not_judged) {
+    line += fmt::format("{}{} ({})", before, left_out.invariant, printable(left_out.why));
+    before = ", ";
+  }
+  return line;
+}
+
 std::string verdict_block(const Verdict& verdict, const Plan& plan, const Style& style) {
-  std::string out = has_violation(verdict) ? violations(verdict, style) : earned_line(verdict, style);
+  std::string out =
+      is_violated(verdict) ? violations(verdict, style) + broken(verdict, style) : earned_line(verdict, style);
   for (const auto& text : verdict.inconclusive) out += field("INCONCLUSIVE", printable(text), Paint::warn, style);
   for (const auto& text : verdict.not_reached) out += field("NOT REACHED", printable(text), Paint::warn, style);
   for (const auto& text : verdict.notes) out += field("note", printable(text), Paint::dim, style);
+  if (!verdict.judged.empty()) out += field("judged", judged_line(verdict), Paint::dim, style);
   out += field("plan", printable(to_string(plan)), Paint::plain, style);
   const std::string replay = replay_line(plan);
   return out + field("replay", std::string_view(replay).substr(0, replay.size() - 1), Paint::plain, style);

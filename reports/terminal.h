@@ -29,8 +29,9 @@ struct Style {
 // verdict begin with '>'.
 std::string story(const History& history, const Verdict& verdict, const Style& style, std::string_view key = {});
 
-// Verdict, key and why of each violated job; what keeps the execution from being a pass; notes; the plan on one line;
-// the line that replays it. Where nothing is wrong, the earned line instead of the violations.
+// Verdict, key and why of each violated job, then the invariants of the run that are broken; what keeps the execution
+// from being a pass; notes; the plan on one line; the line that replays it. Where nothing is wrong, the earned line
+// instead of the violations.
 std::string verdict_block(const Verdict& verdict, const Plan& plan, const Style& style);
 
 // "held: 1 job once, 0 flagged; 1 effect, 1 repeat recognised; 1 of 1 faults fired; settled at 60.013 s"
@@ -40,6 +41,8 @@ std::string earned_line(const Verdict& verdict, const Style& style);
 // What an operator watches, in the end and at most: states, attempts, expired leases, the oldest pending age, the
 // longest delay and the longest block by an abandoned lease, each beside its objective.
 std::string operations_block(const Operations& seen, const Objectives& objectives, const Style& style);
+// "18 invariants; not pending_age (the ledger showed no due_at), ...": what was judged, and what could not be and why.
+std::string judged_line(const Verdict& verdict);
 
 // `halfsent replay 'PLAN'`, quoted for a POSIX shell.
 std::string replay_line(const Plan& plan);
@@ -55,10 +58,14 @@ std::string worker_output(std::string_view actor, int incarnation, std::string_v
 // In order of gravity: of several executions in one cell the first is shown.
 enum class CellOutcome {
   duplicate,
+  ghost,
   phantom,
+  hidden,
   lost,
+  wrong_key,
+  misflag,
   stuck,
-  missed,
+  broken,  // an invariant of the run, and no job's
   error,
   diverged,
   inconclusive,

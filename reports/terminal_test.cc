@@ -54,13 +54,22 @@ replay        halfsent replay 'scenario polling; seed 7; kill worker-1 at after_
 )");
 }
 
-TEST(VerdictBlock, AnObjectiveThatIsMissedIsAViolation) {
+TEST(VerdictBlock, WhatBreaksARuleOfTheRunAndWhatWasJudgedAreTold) {
   Verdict verdict;
   verdict.keys = {key_verdict("k", VerdictKind::once)};
-  verdict.missed = {{"longest_delay", "k\n was late", {}}};
-  const std::string text = verdict_block(verdict, kill_plan("k"), Style{});
-  EXPECT_THAT(text, testing::StartsWith("MISSED        longest_delay\n  why         k\\n was late\nplan"));
-  EXPECT_EQ(cell_outcome(verdict), CellOutcome::missed);
+  verdict.broken = {{.invariant = "stale_holder", .key = "k", .why = "worker-1 marked it", .evidence = {3}},
+                    {.invariant = "drains", .why = "late is pending", .evidence = {4}}};
+  verdict.judged = {"duplicate", "stale_holder", "drains"};
+  verdict.not_judged = {{"attempts", "rows show no attempts"}, {"lost", "turned off"}};
+  EXPECT_EQ(verdict_block(verdict, kill_plan("k"), Style{}),
+            R"(BROKEN        stale_holder, k
+  why         worker-1 marked it
+BROKEN        drains
+  why         late is pending
+judged        3 invariants; not attempts (rows show no attempts), lost (turned off)
+plan          scenario polling; seed 7; kill worker-1 at after_accept k
+replay        halfsent replay 'scenario polling; seed 7; kill worker-1 at after_accept k'
+)");
 }
 
 TEST(VerdictBlock, ManyViolationsAreCountedNotListed) {
@@ -126,6 +135,9 @@ TEST(Escaping, NoReportLetsForeignBytesThrough) {
   Verdict verdict;
   verdict.keys = {key_verdict(evil, VerdictKind::lost, evil)};
   verdict.notes = verdict.inconclusive = verdict.not_reached = {evil};
+  verdict.broken = {{.invariant = "drains", .key = evil, .why = evil, .evidence = {0}}};
+  verdict.judged = {"drains"};
+  verdict.not_judged = {{"lost", evil}};
   HistoryBuilder h;
   h.by(evil)
       .stops(evil, evil, evil)

@@ -23,6 +23,8 @@ import unittest
 from acceptance_base import FULL, K1, K2, ROOT, AcceptanceTest, plan_of
 from process_family import Family, wait_for
 
+OTHER_VIOLATIONS = ("lost", "stuck", "phantom", "hidden", "ghost", "misflag", "wrong key", "broken")
+
 
 class Doctor(AcceptanceTest):
     def test_doctor_finds_everything_that_is_needed(self):
@@ -76,7 +78,7 @@ class NaiveSweep(SweepTest):
     def test_it_fails_and_every_fault_fired(self):
         self.assert_code(self.sweep, 1)
         self.check_that_all_was_run()
-        for verdict in ("inconclusive", "diverged", "error", "not reached", "lost", "stuck", "phantom"):
+        for verdict in ("inconclusive", "diverged", "error", "not reached", *OTHER_VIOLATIONS):
             self.assertEqual(self.count(verdict + r"\b"), 0, verdict)
 
     def test_the_four_duplicates_are_found_and_each_replays_to_the_byte(self):
@@ -124,7 +126,7 @@ class HoldingSweep:
     def test_it_holds_every_fault_fired_and_the_naive_twin_fails(self):
         self.assert_code(self.sweep, 0)
         self.check_that_all_was_run()
-        for verdict in ("DUPLICATE", "inconclusive", "diverged", "error", "not reached", "lost", "stuck", "phantom"):
+        for verdict in ("DUPLICATE", "inconclusive", "diverged", "error", "not reached", *OTHER_VIOLATIONS):
             self.assertEqual(self.count(verdict + r"\b"), 0, verdict)
         self.assertRegex(self.sweep.stdout, r"(?m)^The naive twin polling_python_naive fails under the same campaign")
 

@@ -23,6 +23,22 @@ import unittest
 from acceptance_base import K1, ROOT, AcceptanceTest, plan_of
 
 
+class Invariants(AcceptanceTest):
+    def test_one_that_is_turned_off_finds_nothing_and_the_verdict_says_so(self):
+        plan = plan_of("polling_python_naive", f"kill worker-1 at after_accept {K1}")
+        found = self.halfsent("replay", plan)
+        self.assert_code(found, 1)
+        self.assertRegex(found.stdout, r"(?m)^judged +\d+ invariants; not .*pending_age \(rows show no due_at\)")
+        off = self.halfsent("replay", plan, "--without-invariant", "duplicate")
+        self.assert_code(off, 0)
+        self.assertRegex(off.stdout, r"(?m)^judged +\d+ invariants; not duplicate \(turned off\)")
+
+    def test_a_name_that_is_none_is_a_usage_error_that_lists_them(self):
+        done = self.halfsent("run", "scenarios/canary.toml", "--without-invariant", "duplicates")
+        self.assert_code(done, 2)
+        self.assertIn("stale_holder", done.stderr)
+
+
 class Help(AcceptanceTest):
     """Every command's --help has examples, and each of them runs as it stands there."""
 
@@ -68,7 +84,8 @@ class Faults(AcceptanceTest):
 
     every_column = ("kill", "hold", "term", "kill all", "kill, late back", "kill, never back", "kill all, one back",
                     "switch", "busy", "EIO", "ENOSPC", "read only", "failover", "step +", "step -", "hold, skew -",
-                    "refuse", "drop", "reset", "stall", "status 503", "half", "late", "skew +", "skew -")
+                    "refuse", "drop", "reset", "stall", "status 503", "status 301",
+                    "half", "late", "skew +", "skew -")
 
     def columns(self, done):
         """The heads of a matrix in one part; each may stand in several lines, right above its cells."""
@@ -132,7 +149,7 @@ class Terminal(AcceptanceTest):
         return shown.decode(errors="replace").replace("\r\n", "\n")
 
     def test_the_matrix_fits_and_is_coloured_unless_no_color_says_otherwise(self):
-        sweep = ("run", "scenarios/canary.toml", "--faults", "kill,hold,term,restart,drop,status")
+        sweep = ("run", "scenarios/canary.toml", "--faults", "drop,reset,half,status")
         shown = self.on_terminal(60, *sweep)
         self.assertIn("\x1b[1;31mDUPLICATE", shown)
         plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
@@ -144,12 +161,12 @@ class Terminal(AcceptanceTest):
         self.assertNotIn("\x1b", self.halfsent(*sweep).stdout)
 
     def test_progress_rewrites_one_line_of_a_terminal_and_nothing_rewrites_elsewhere(self):
-        shown = self.on_terminal(40, "run", "scenarios/canary.toml", stream="stderr")
+        shown = self.on_terminal(40, "run", "scenarios/canary.toml", "--faults", "drop,reset", stream="stderr")
         drawn = [line for line in shown.split("\r\x1b[K") if line.startswith("canary: ")]
         self.assertTrue(drawn, shown)
         for line in drawn:
             self.assertLess(len(line), 40)
-        self.assertNotIn("\r", self.halfsent("run", "scenarios/canary.toml").stderr)
+        self.assertNotIn("\r", self.halfsent("run", "scenarios/canary.toml", "--faults", "drop,reset").stderr)
 
 
 class Windows(AcceptanceTest):

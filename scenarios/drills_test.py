@@ -57,7 +57,7 @@ class Drills(AcceptanceTest):
         file = self.variant("staging_drill", "delivered = 10", "delivered = 9")
         done = self.halfsent("run", file, "--system", "polling_cpp")
         self.assert_code(done, 1)
-        self.assertIn("MISSED        delivered\n  why         9 expected, 10 found\n", done.stdout)
+        self.assertIn("BROKEN        delivered\n  why         9 expected, 10 found\n", done.stdout)
         plan = re.search(r"^plan +(.*)$", done.stdout, re.M)[1]
         self.assert_code(self.halfsent("replay", plan, "--scenario", file), 1)
         self.assert_code(self.halfsent("replay", plan), 0)  # the drill itself expects what is right
@@ -66,7 +66,7 @@ class Drills(AcceptanceTest):
         file = self.variant("staging_drill", 'longest_block = "90s"', 'longest_block = "30s"')
         done = self.halfsent("run", file, "--system", "polling_cpp")
         self.assert_code(done, 1)
-        self.assertRegex(done.stdout, r"MISSED +longest_block\n +why +the lease of worker-3 on 4103:2026-W33 was abandoned "
+        self.assertRegex(done.stdout, r"BROKEN +longest_block\n +why +the lease of worker-3 on 4103:2026-W33 was abandoned "
                                       r"at 5\.\d+ s and blocked the job for 55\.\d+ s; the scenario allows 30s\n")
 
     def test_a_drill_repeats_exactly(self):

@@ -306,6 +306,13 @@ ContractTerms terms_of(const Scenario& scenario) {
   terms.objectives = scenario.objectives;
   if (scenario.on_doubt == OnDoubt::retry) terms.on_doubt = ContractTerms::OnDoubt::retry;
   if (scenario.on_doubt == OnDoubt::flag) terms.on_doubt = ContractTerms::OnDoubt::flag;
+  terms.max_attempts = scenario.max_attempts;
+  terms.failed_words = {scenario.failed_words.begin(), scenario.failed_words.end()};
+  terms.eligible = scenario.eligible;
+  terms.lease = scenario.lease;
+  terms.recovery = scenario.recovery.count() > 0 ? scenario.recovery : 2 * scenario.lease;
+  terms.quiet = scenario.quiet;
+  terms.without = {scenario.without_invariants.begin(), scenario.without_invariants.end()};
   return terms;
 }
 

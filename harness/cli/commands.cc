@@ -125,6 +125,7 @@ ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const f
   Result<Scenario> twin = load_scenario(scenario.file.parent_path() / scenario.naive_twin);
   if (!twin) return report(twin.error());
   twin->sweep_faults = scenario.sweep_faults;
+  twin->without_invariants = scenario.without_invariants;
   std::error_code error;
   fs::create_directory(out / "twin", error);
   const Progress progress("naive twin " + twin->name);
@@ -146,13 +147,18 @@ ExitCode check_twin(const Scenario& scenario, const RunOptions& options, const f
   return ExitCode::harness_fault;
 }
 
-// The one to explain first: a crash if there is one, because it needs the fewest words.
+// The one to explain first: what became of a job rather than a rule of the run, and a crash if there is one, because
+// they need the fewest words.
 const CellResult* first_counterexample(const CampaignResult& campaign) {
   const CellResult* first = nullptr;
+  int best = 4;
   for (const CellResult& cell : campaign.cells) {
     if (code_of(cell) != ExitCode::violated) continue;
-    if (cell.plan.faults.size() == 1 && cell.plan.faults[0].kind == FaultKind::kill) return &cell;
-    if (first == nullptr) first = &cell;
+    const bool crash = cell.plan.faults.size() == 1 && cell.plan.faults[0].kind == FaultKind::kill;
+    const int rank = (cell_outcome(cell.verdict) == CellOutcome::broken ? 2 : 0) + (crash ? 0 : 1);
+    if (rank >= best) continue;
+    best = rank;
+    first = &cell;
   }
   return first;
 }
@@ -178,6 +184,9 @@ void tell_failures(const CampaignResult& campaign) {
       continue;
     }
     say(fmt::format("  {:<12} {}\n", to_string(cell_outcome(cell.verdict)), printable(to_string(cell.plan))));
+    for (const RunViolation& broken : cell.verdict.broken)
+      say(fmt::format("    {}: {}{}\n", broken.invariant, broken.key.empty() ? "" : quote_key(broken.key) + " ",
+                      printable(broken.why)));
     for (const std::string& why : cell.verdict.inconclusive) say(fmt::format("    {}\n", printable(why)));
   }
   if (told > most) say(fmt::format("  and {} more\n", told - most));
@@ -202,6 +211,7 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
         "\n");
   }
   say(sweep_summary(summary_of(*campaign), common.style));
+  say(fmt::format("judged: {}\n", judged_line(campaign->clean_verdict)));
   if (code != ExitCode::held) {
     say("\n");
     tell_failures(*campaign);
@@ -263,6 +273,7 @@ ExitCode report(const Error& error) {
 ExitCode run_command(const RunOptions& options, const CommonOptions& common) {
   Result<Scenario> scenario = load_scenario(options.scenario);
   if (!scenario) return report(scenario.error());
+  scenario->without_invariants = options.without;
   const bool drill = !scenario->runs.empty();
   if (drill && options.plan.empty() && options.faults.empty()) return run_drill(*scenario, options.system, common);
   if (!options.system.empty())
@@ -294,8 +305,9 @@ ExitCode run_command(const RunOptions& options, const CommonOptions& common) {
 ExitCode replay_command(const ReplayOptions& options, const CommonOptions& common) {
   const Result<Plan> plan = read_plan(options.plan);
   if (!plan) return report(plan.error());
-  const Result<Scenario> scenario = find_scenario(*plan, options.scenario);
+  Result<Scenario> scenario = find_scenario(*plan, options.scenario);
   if (!scenario) return report(scenario.error());
+  scenario->without_invariants = options.without;
   if (Result<void> known = check_actors(*plan, *scenario); !known) return report(known.error());
   const Result<fs::path> out = make_run_folder(common.out, scenario->name, plan->seed);
   if (!out) return report(out.error());

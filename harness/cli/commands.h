@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "harness/core/error.h"
 #include "harness/core/plan.h"
@@ -25,13 +26,15 @@ struct RunOptions {
   std::string faults;  // of a sweep: "kill,hold" or "all"; empty: those that the scenario lists
   std::uint64_t seed = 1;
   bool keep_passes = false;
-  bool twin = true;  // a sweep that holds must see the naive twin fail
+  std::vector<std::string> without;  // names of invariants that are not to be judged
+  bool twin = true;                  // a sweep that holds must see the naive twin fail
 };
 ExitCode run_command(const RunOptions& options, const CommonOptions& common);
 
 struct ReplayOptions {
   std::string plan;                // text or the name of a file
   std::filesystem::path scenario;  // empty: found by the plan's scenario name in `scenarios/` and here
+  std::vector<std::string> without;
   int repeat = 1;
 };
 ExitCode replay_command(const ReplayOptions& options, const CommonOptions& common);

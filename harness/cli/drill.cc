@@ -106,8 +106,9 @@ ExitCode run_drill(const Scenario& drill, const std::string& system, const Commo
   if (!drill.description.empty()) say(printable(drill.description) + "\n");
   ExitCode code = ExitCode::held;
   for (const fs::path& file : systems) {
-    const Result<Scenario> scenario = load_scenario(drill.file, file);
+    Result<Scenario> scenario = load_scenario(drill.file, file);
     if (!scenario) return report(scenario.error());
+    scenario->without_invariants = drill.without_invariants;
     say(fmt::format("\n{}, which must {}\n", printable(scenario->name), scenario->expect_violation ? "fail" : "hold"));
     code = more_serious(code, as_it_must_be(*scenario, run_on_system(*scenario, common)));
     if (interrupted_by != 0) return static_cast<ExitCode>(128 + static_cast<int>(interrupted_by));

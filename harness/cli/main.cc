@@ -47,6 +47,13 @@ void install_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
+void add_without(CLI::App& command, std::vector<std::string>& names) {
+  command
+      .add_option("--without-invariant", names,
+                  "do not judge this one (again for more); see `halfsent list invariants`")
+      ->check(CLI::IsMember(invariant_names()));
+}
+
 CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
   CLI::App* run = app.add_subcommand("run", "Sweep every window of a scenario, or run one plan");
   run->footer(
@@ -68,6 +75,7 @@ CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
   run->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
+  add_without(*run, options.without);
   run->add_flag("--keep-passes", options.keep_passes, "keep the histories of executions that passed");
   run->add_flag("!--no-twin", options.twin, "do not run the naive twin after a sweep that holds");
   return run;
@@ -83,6 +91,7 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options, CommonOptions& commo
                      "the scenario's file; without it scenarios/NAME.toml or NAME.toml");
   replay->add_option("--repeat", options.repeat, "so many times; different histories are a divergence")
       ->check(CLI::Range(1, 1000000));
+  add_without(*replay, options.without);
   replay->add_option("--out", common.out, "folder for histories")->capture_default_str();
   return replay;
 }

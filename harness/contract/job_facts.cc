@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,8 @@ struct Claims {
   std::vector<std::string> open;  // claimed, neither settled nor requested since, oldest first
   std::string last;               // claimed last, open or not
   bool any = false;
+  bool done = false;  // `last` was requested and then settled: what comes next is not for it, if it says so
+  bool requested = false;
 };
 
 class Gatherer {
@@ -42,6 +45,8 @@ class Gatherer {
       job.complete = finished != nullptr && is_complete(std::get<Finished>(finished->body));
       for (auto& effect : job.effects) settle_doubt(job, effect);
     }
+    share_keys();
+    share_slots();
     return std::move(facts_);
   }
 
@@ -67,6 +72,7 @@ class Gatherer {
     if (event.actor.empty()) return;
     Claims& claims = claims_[life_of(event)];
     std::erase(claims.open, change.key);
+    if (claims.any && claims.last == change.key && change.to != JobState::leased) claims.done = claims.requested;
     // Removing a row is the claim of a system that pops its jobs; marking an unclaimed one that of a system that
     // marks before it sends.
     const bool takes = change.to == JobState::leased || change.to == JobState::none ||
@@ -75,7 +81,12 @@ class Gatherer {
     claims.open.push_back(change.key);
     claims.last = change.key;
     claims.any = true;
+    const bool sent_before = std::any_of(changed.requests.begin(), changed.requests.end(),
+                                         [&](const Event* request) { return life_of(*request) == life_of(event); });
+    claims.done = claims.requested = change.to != JobState::leased && sent_before;
   }
+
+  void take(const Event& event, const CommitUncertain& uncertain) { job(uncertain.key).uncertain.push_back(&event); }
 
   void take(const Event& event, const Requested& request) {
     bool guessed = false;
@@ -83,7 +94,10 @@ class Gatherer {
     requests_[request.request] = {&event, key, guessed};
     if (!key) return;
     job(*key).requests.push_back(&event);
-    std::erase(claims_[life_of(event)].open, *key);
+    Claims& claims = claims_[life_of(event)];
+    std::erase(claims.open, *key);
+    if (claims.last == *key) claims.requested = true;
+    if (!guessed && !request.key.empty()) senders_[request.key].emplace(*key, &event);
   }
 
   void take(const Event& event, const Accepted& accepted) {
@@ -114,18 +128,52 @@ class Gatherer {
     ended_.emplace(std::pair{life_of(event), event.process}, &event);
   }
 
+  void share_keys() {
+    for (const auto& [key, jobs] : senders_) {
+      if (jobs.size() < 2) continue;
+      for (const auto& [name, event] : jobs) {
+        const auto other =
+            std::find_if(jobs.begin(), jobs.end(), [&](const auto& entry) { return entry.first != name; });
+        facts_.jobs.at(name).shared_keys.push_back(
+            {.key = key, .other_job = other->first, .mine = event, .theirs = other->second});
+      }
+    }
+    for (auto& [name, job] : facts_.jobs) {
+      std::sort(job.shared_keys.begin(), job.shared_keys.end(),
+                [](const SharedKey& a, const SharedKey& b) { return a.mine->seq < b.mine->seq; });
+    }
+  }
+
+  void share_slots() {
+    struct First {
+      std::string job;
+      const Event* event;
+    };
+    std::map<std::string, First> first;
+    for (const auto& event : history_.events) {
+      const auto* change = std::get_if<LedgerChanged>(&event.body);
+      if (change == nullptr || change->slot.empty()) continue;
+      const auto [found, fresh] = first.emplace(change->slot, First{change->key, &event});
+      JobFacts& mine = facts_.jobs.at(change->key);
+      if (fresh || found->second.job == change->key || mine.same_slot) continue;
+      mine.same_slot = {
+          .slot = change->slot, .other_job = found->second.job, .mine = &event, .theirs = found->second.event};
+    }
+  }
+
   bool is_known(const std::string& key) const { return facts_.known.contains(key); }
 
   std::optional<std::string> attribute(const Event& event, const Requested& request, bool& guessed) const {
-    if (!request.key.empty() && is_known(request.key)) return request.key;
     if (!request.job.empty() && is_known(request.job)) return request.job;
+    if (!request.key.empty() && is_known(request.key)) return request.key;
     const auto claims = claims_.find(life_of(event));
-    if (claims != claims_.end() && claims->second.any) {
+    const bool names_one = !request.key.empty() || !request.job.empty();
+    if (claims != claims_.end() && claims->second.any && !(claims->second.done && names_one)) {
       guessed = claims->second.open.size() > 1;
       return claims->second.open.empty() ? claims->second.last : claims->second.open.back();
     }
-    if (!request.key.empty()) return request.key;
     if (!request.job.empty()) return request.job;
+    if (!request.key.empty()) return request.key;
     return std::nullopt;
   }
 
@@ -145,6 +193,7 @@ class Gatherer {
     const auto number = std::get<Accepted>(accepted.body).request;
     const auto answer = responses_.find(number);
     const Event* responded = answer == responses_.end() ? nullptr : answer->second;
+    effect.answered = responded;
     if (responded != nullptr) {
       const auto& response = std::get<Responded>(responded->body);
       if (response.how == "drop" || response.how == "reset" || response.how == "half") {
@@ -154,6 +203,8 @@ class Gatherer {
               fmt::format("{} was answered {} at {}", who(accepted), response.status, in_seconds(responded->at)));
       }
     }
+    effect.confirmed = responded != nullptr && is_whole_yes(std::get<Responded>(responded->body)) &&
+                       !wait_ran_out(accepted, *responded);
     if (const Event* event = gave_up(accepted, responded)) {
       doubt(*event, fmt::format("{} gave up waiting for the response before {}", who(accepted), in_seconds(event->at)));
     }
@@ -164,6 +215,22 @@ class Gatherer {
     } else if (effect.doubt != nullptr) {
       effect.doubt_reason += ", before the job was marked";
     }
+  }
+
+  static bool is_whole_yes(const Responded& response) {
+    return response.how == "full" && response.status >= 200 && response.status <= 299;
+  }
+
+  // The last wait of the incarnation before the response had a deadline that came before it: it may have stopped
+  // waiting, even where nothing it does shows that yet.
+  bool wait_ran_out(const Event& accepted, const Event& responded) const {
+    Nanoseconds deadline{-1};
+    for (const auto& event : history_.events) {
+      if (event.seq >= responded.seq) break;
+      const auto* wait = std::get_if<Waiting>(&event.body);
+      if (wait != nullptr && life_of(event) == life_of(accepted)) deadline = wait->deadline;
+    }
+    return deadline > accepted.at && deadline < responded.at;
   }
 
   // A client that stopped waiting shows by going on: the incarnation makes another request or changes a row after a
@@ -193,6 +260,7 @@ class Gatherer {
   const History& history_;
   Facts facts_;
   std::map<Life, Claims> claims_;
+  std::map<std::string, std::map<std::string, const Event*>> senders_;  // sent key -> job -> its first request with it
   std::map<std::uint64_t, Origin> requests_;
   std::map<std::uint64_t, const Event*> responses_;
   std::map<std::pair<Life, int>, const Event*> ended_;  // by process of the tree, 0 its root

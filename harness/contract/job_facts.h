@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,36 @@ struct Effect {
   // happened.
   const Event* doubt = nullptr;
   std::string doubt_reason;  // "worker-1 died at 0.004 s, before the job was marked"
+
+  const Event* answered = nullptr;  // Responded, or null
+  // The answer was a 2xx, came whole and in time: whoever sent the request knows that it was accepted.
+  bool confirmed = false;
+};
+
+// The same idempotency key in a request of another job.
+struct SharedKey {
+  std::string key;
+  std::string other_job;
+  const Event* mine = nullptr;
+  const Event* theirs = nullptr;
+};
+
+// An older job with another key for the same slot.
+struct SameSlot {
+  std::string slot;
+  std::string other_job;
+  const Event* mine = nullptr;  // the changes that made the rows
+  const Event* theirs = nullptr;
 };
 
 struct JobFacts {
   std::string key;
-  std::vector<Effect> effects;        // in the order of acceptance
-  std::vector<const Event*> changes;  // LedgerChanged of its row, in order
+  std::vector<Effect> effects;          // in the order of acceptance
+  std::vector<const Event*> changes;    // LedgerChanged of its row, in order
+  std::vector<const Event*> uncertain;  // CommitUncertain of its row, in order
   std::vector<const Event*> requests;
+  std::vector<SharedKey> shared_keys;  // in the order of the keys' first requests; each key once
+  std::optional<SameSlot> same_slot;   // none for the first job of a slot
 
   // The row when the execution ended.
   JobState state = JobState::none;
@@ -57,8 +81,9 @@ struct Facts {
   std::vector<std::string> attribution_problems;
 };
 
-// A request belongs to the job whose key it carries. A key that is no job's (or none at all) says nothing: then it is
-// Requested.job, and failing that the job that the requesting incarnation claimed last and has not settled.
+// A request belongs to the job that it names (Requested.job), failing that to the one whose key it carries. Names that
+// are no job's (or none at all) say nothing: then it is the job that the requesting incarnation claimed last and has
+// not settled. Without such a claim the name stands for a job that the ledger never had.
 Facts gather_facts(const History& history, const ContractTerms& terms);
 
 // True for the reasons with which an execution ends by itself.

@@ -11,6 +11,7 @@
 #include "harness/contract/invariants.h"
 #include "harness/contract/objectives.h"
 #include "harness/contract/operations.h"
+#include "harness/contract/run_invariants.h"
 #include "harness/contract/sentences.h"
 
 namespace halfsent {
@@ -18,9 +19,31 @@ namespace {
 
 constexpr std::array invariants = {
     Invariant{"duplicate", "one job accepted more than once", VerdictKind::duplicate, is_duplicate},
+    Invariant{"ghost", "accepted for a job that was rolled back: the ledger has no row for it", VerdictKind::ghost,
+              is_ghost},
     Invariant{"phantom", "reported delivered, never accepted", VerdictKind::phantom, is_phantom},
+    Invariant{"hidden", "neither delivered nor flagged: deleted, in an unlisted state, or looping beyond its attempts",
+              VerdictKind::hidden, is_hidden},
     Invariant{"lost", "never accepted, and nothing will try again", VerdictKind::lost, is_lost},
+    Invariant{"wrong_key", "several idempotency keys for one job, or one for several", VerdictKind::wrong_key,
+              is_wrong_key},
+    Invariant{"misflag", "accepted, yet flagged as failed: an invitation to send it again", VerdictKind::misflag,
+              is_misflag},
     Invariant{"stuck", "not terminal within the horizon", VerdictKind::stuck, is_stuck},
+};
+
+constexpr std::array run_invariants = {
+    RunInvariant{"unique_key", "one row for each key", judge_unique_key},
+    RunInvariant{"early_reclaim", "a lease is not taken from a living holder before it runs out", judge_early_reclaim},
+    RunInvariant{"lease_recovery", "a lease that has run out is taken up within the stated time", judge_lease_recovery},
+    RunInvariant{"stale_holder", "who holds the job no more changes nothing", judge_stale_holder},
+    RunInvariant{"attempts", "attempts count claims, and there are no more than allowed", judge_attempts},
+    RunInvariant{"transitions", "a row makes only legal transitions", judge_transitions},
+    RunInvariant{"claims_are_run", "whoever claims a job runs it", judge_claims_are_run},
+    RunInvariant{"pending_age", "the age of the oldest pending job returns to zero", judge_pending_age},
+    RunInvariant{"one_authority", "one scheduling authority for each cohort", judge_one_authority},
+    RunInvariant{"eligible", "eligible equals created equals delivered plus flagged", judge_eligible},
+    RunInvariant{"drains", "everything comes to rest once faults stop", judge_drains},
 };
 
 void count_effects(const History& history, Verdict& verdict) {
@@ -75,7 +98,7 @@ bool judge_job(const JobFacts& job, const ContractTerms& terms, Verdict& verdict
   bool violated = false;
   for (const auto& invariant : invariants) {
     KeyVerdict said = key;
-    if (!invariant.violated(job, terms, said)) continue;
+    if (terms.without.contains(std::string(invariant.name)) || !invariant.violated(job, terms, said)) continue;
     if (violated) {
       verdict.notes.push_back(fmt::format("{} is also {}: {}", quote_key(job.key), invariant.name, said.why));
     } else {
@@ -120,7 +143,8 @@ std::set<std::string> judged_keys(const Facts& facts, const ContractTerms& terms
   std::vector<std::string> others;
   for (const auto& [key, job] : facts.jobs) {
     if (!facts.known.contains(key)) {
-      verdict.notes.push_back(fmt::format("{} was accepted and the ledger never had a row for it", quote_key(key)));
+      // Whoever lists the jobs cannot list one that must not be.
+      if (!job.new_effects().empty()) keys.insert(key);
     } else if (terms.keys.empty()) {
       keys.insert(key);
     } else if (!keys.contains(key)) {
@@ -140,6 +164,43 @@ void judge_numbers(const History& history, const ContractTerms& terms, bool whol
   judge_expectations(seen, terms.expectations, whole, verdict);
 }
 
+// What the terms leave out of invariants that are judged all the same.
+void note_parts(const ContractTerms& terms, Verdict& verdict) {
+  if (!terms.max_attempts && !terms.without.contains("hidden"))
+    verdict.not_judged.push_back({"hidden loops", "no max_attempts is stated"});
+  if (terms.failed_words.empty() && !terms.without.contains("misflag"))
+    verdict.not_judged.push_back({"misflag words", "no failed states are stated"});
+}
+
+void judge_run(const RunFacts& run, const ContractTerms& terms, Verdict& verdict) {
+  for (const auto& invariant : invariants) {
+    const std::string name(invariant.name);
+    if (terms.without.contains(name)) {
+      verdict.not_judged.push_back({name, "turned off"});
+    } else {
+      verdict.judged.push_back(name);
+    }
+  }
+  note_parts(terms, verdict);
+  for (const auto& invariant : run_invariants) {
+    const std::string name(invariant.name);
+    if (terms.without.contains(name)) {
+      verdict.not_judged.push_back({name, "turned off"});
+      continue;
+    }
+    RunFindings found = invariant.judge(run, terms);
+    if (found.not_judged.empty()) {
+      verdict.judged.push_back(name);
+    } else {
+      verdict.not_judged.push_back({name, std::move(found.not_judged)});
+    }
+    for (RunViolation& violation : found.broken) {
+      violation.invariant = name;
+      verdict.broken.push_back(std::move(violation));
+    }
+  }
+}
+
 int seriousness(ExitCode code) {
   constexpr std::array order = {ExitCode::harness_fault, ExitCode::usage,        ExitCode::violated,
                                 ExitCode::diverged,      ExitCode::inconclusive, ExitCode::not_reached,
@@ -150,6 +211,14 @@ int seriousness(ExitCode code) {
 }  // namespace
 
 std::span<const Invariant> invariant_table() { return invariants; }
+std::span<const RunInvariant> run_invariant_table() { return run_invariants; }
+
+std::vector<std::string> invariant_names() {
+  std::vector<std::string> names;
+  for (const auto& invariant : invariants) names.emplace_back(invariant.name);
+  for (const auto& invariant : run_invariants) names.emplace_back(invariant.name);
+  return names;
+}
 
 Verdict judge(const History& history, const Plan& plan, const ContractTerms& terms) {
   Verdict verdict;
@@ -181,16 +250,15 @@ Verdict judge(const History& history, const Plan& plan, const ContractTerms& ter
     verdict.inconclusive.push_back(problem + " (say in [downstream] where a request tells its key or job)");
   }
   note_unstated_doubt(terms, verdict);
-  judge_numbers(history, terms, !undecided && away.empty(), verdict);
+  const char* why_incomplete = undecided ? "the execution did not run its course" : "nobody was left to do it";
+  const bool whole = !undecided && away.empty();
+  judge_run(gather_run_facts(history, plan, facts, whole ? "" : why_incomplete), terms, verdict);
+  judge_numbers(history, terms, whole, verdict);
   return verdict;
 }
 
 ExitCode exit_code(const Verdict& verdict) {
-  ExitCode code = ExitCode::held;
-  for (const auto& key : verdict.keys) {
-    if (is_violation(key.kind)) code = more_serious(code, ExitCode::violated);
-  }
-  if (!verdict.missed.empty()) code = more_serious(code, ExitCode::violated);
+  ExitCode code = is_violated(verdict) ? ExitCode::violated : ExitCode::held;
   if (!verdict.inconclusive.empty()) code = more_serious(code, ExitCode::inconclusive);
   if (!verdict.not_reached.empty() || verdict.keys.empty()) code = more_serious(code, ExitCode::not_reached);
   return code;

@@ -28,7 +28,53 @@ TEST(Judge, TheTableNamesEachViolationOnce) {
     EXPECT_TRUE(is_violation(invariant.kind));
     EXPECT_TRUE(kinds.insert(invariant.kind).second);
   }
-  EXPECT_EQ(kinds.size(), 4u);
+  EXPECT_EQ(kinds.size(), 8u);
+}
+
+TEST(Judge, EachInvariantHasANameOfItsOwn) {
+  const std::vector<std::string> names = invariant_names();
+  EXPECT_EQ(names.size(), invariant_table().size() + run_invariant_table().size());
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+}
+
+// worker-1 overslept its lease and marks what worker-2 holds.
+HistoryBuilder marked_by_a_stale_holder() {
+  HistoryBuilder h;
+  h.schedules("k").by("worker-1").claims("k").delivers(1, "k").at(61s).by("worker-2");
+  h.claims("k", JobState::leased, 2).by("worker-1").marks("k");
+  return h;
+}
+
+TEST(Judge, ABrokenInvariantOfTheRunIsAViolationThoughEachJobIsFine) {
+  const Verdict verdict = judge(marked_by_a_stale_holder().finishes("drained"), no_faults, honouring());
+  EXPECT_EQ(verdict.keys.at(0).kind, VerdictKind::once);
+  ASSERT_EQ(verdict.broken.size(), 1u);
+  EXPECT_EQ(verdict.broken[0].invariant, "stale_holder");
+  EXPECT_EQ(verdict.broken[0].key, "k");
+  EXPECT_EQ(exit_code(verdict), ExitCode::violated);
+}
+
+TEST(Judge, WhatWasJudgedAndWhatNotAndWhyIsTold) {
+  ContractTerms terms = honouring();
+  terms.without = {"stale_holder", "lost"};
+  const Verdict verdict = judge(marked_by_a_stale_holder().finishes("drained"), no_faults, terms);
+  EXPECT_EQ(exit_code(verdict), ExitCode::held);
+  EXPECT_THAT(verdict.judged, testing::Contains("early_reclaim"));
+  EXPECT_THAT(verdict.judged, testing::Not(testing::Contains("stale_holder")));
+  EXPECT_THAT(verdict.judged, testing::Not(testing::Contains("lost")));
+  EXPECT_THAT(verdict.not_judged,
+              testing::IsSupersetOf({NotJudged{"stale_holder", "turned off"}, NotJudged{"lost", "turned off"},
+                                     NotJudged{"pending_age", "rows show no due_at"}}));
+}
+
+TEST(Judge, EveryInvariantIsEitherJudgedOrNotAndCanBeTurnedOff) {
+  for (const std::string& name : invariant_names()) {
+    ContractTerms terms = honouring();
+    terms.without = {name};
+    const Verdict verdict = judge(marked_by_a_stale_holder().finishes("drained"), no_faults, terms);
+    EXPECT_THAT(verdict.not_judged, testing::Contains(NotJudged{name, "turned off"}));
+    EXPECT_THAT(verdict.judged, testing::Not(testing::Contains(name)));
+  }
 }
 
 TEST(Judge, AcceptedAndMarkedIsOnce) {
@@ -50,7 +96,8 @@ TEST(Judge, AFlaggedJobIsFlaggedWithOrWithoutOneAccept) {
   h.schedules("k").by("w").claims("k").changes("k", JobState::leased, JobState::flagged, "exhausted");
   EXPECT_EQ(kind_of(h.finishes("drained")), VerdictKind::flagged);
   HistoryBuilder g;
-  g.schedules("k").by("w").claims("k").delivers(1, "k").changes("k", JobState::leased, JobState::flagged, "review");
+  g.schedules("k").by("w").claims("k").requests(1, "k").accepts(1, "k").responds(1, "k", 0, "drop");
+  g.changes("k", JobState::leased, JobState::flagged, "review");
   EXPECT_EQ(kind_of(g.finishes("drained")), VerdictKind::flagged);
 }
 
@@ -114,15 +161,27 @@ TEST(Judge, KeysBeyondTheTermsAreNotedNotJudged) {
   HistoryBuilder h;
   h.schedules("a").schedules("b\n").by("w").delivers(1, "a").marks("a", JobState::pending).delivers(2, "ghost");
   const Verdict verdict = judge(h.finishes("horizon"), no_faults, honouring({"a"}));
-  EXPECT_EQ(verdict.keys.size(), 1u);
+  ASSERT_EQ(verdict.keys.size(), 2u);
+  EXPECT_EQ(verdict.keys[1].key, "ghost");
   EXPECT_THAT(verdict.notes, testing::Contains("not judged, because the scenario does not list them: \"b\\n\""));
 }
 
-TEST(Judge, AnAcceptForAJobWithoutARowIsNoted) {
+TEST(Judge, AnAcceptForAJobWithoutARowIsAGhostWhateverTheTermsList) {
   HistoryBuilder h;
-  h.schedules("a").by("w").delivers(1, "ghost");
-  EXPECT_THAT(judge(h.finishes("horizon"), no_faults, honouring()).notes,
-              testing::ElementsAre("ghost was accepted and the ledger never had a row for it"));
+  h.schedules("a").by("w").claims("a").delivers(1, "a").marks("a").delivers(2, "b");
+  const Verdict verdict = judge(h.finishes("horizon"), no_faults, honouring({"a"}));
+  ASSERT_EQ(verdict.keys.size(), 2u);
+  EXPECT_EQ(verdict.keys[0].kind, VerdictKind::once);
+  EXPECT_EQ(verdict.keys[1].kind, VerdictKind::ghost);
+}
+
+TEST(Judge, AnInvariantThatIsTurnedOffSaysNothing) {
+  HistoryBuilder h;
+  h.schedules("k").by("w").claims("k").delivers(1, "k").delivers(2, "k").marks("k");
+  ContractTerms terms = honouring();
+  EXPECT_EQ(kind_of(h.finishes("horizon"), terms), VerdictKind::duplicate);
+  terms.without = {"duplicate"};
+  EXPECT_EQ(kind_of(h.finishes("horizon"), terms), VerdictKind::once);
 }
 
 TEST(Judge, AnExecutionCutShortJudgesWhatHappenedAndNotWhatIsAbsent) {
@@ -230,6 +289,8 @@ RC_GTEST_PROP(Judge, NeverThrowsAndAlwaysExplainsItself, ()) {
   }
   ContractTerms terms = ignoring(static_cast<OnDoubt>(*rc::gen::inRange(0, 3)));
   terms.downstream_honours_key = *rc::gen::arbitrary<bool>();
+  terms.eligible = *rc::gen::element(std::vector<std::string>{}, std::vector<std::string>{"a", "c"});
+  if (*rc::gen::arbitrary<bool>()) terms.max_attempts = 1;
   const Verdict verdict = judge(h.cut_off(), no_faults, terms);
   for (std::size_t i = 0; i < verdict.keys.size(); ++i) {
     const KeyVerdict& key = verdict.keys[i];
@@ -238,6 +299,12 @@ RC_GTEST_PROP(Judge, NeverThrowsAndAlwaysExplainsItself, ()) {
     RC_ASSERT(std::is_sorted(key.evidence.begin(), key.evidence.end()));
     RC_ASSERT((!is_violation(key.kind) || !key.evidence.empty()));
     for (const Seq seq : key.evidence) RC_ASSERT(seq < h.cut_off().events.size());
+  }
+  for (const RunViolation& broken : verdict.broken) {
+    RC_ASSERT(!broken.why.empty());
+    RC_ASSERT(!broken.evidence.empty());
+    RC_ASSERT(std::is_sorted(broken.evidence.begin(), broken.evidence.end()));
+    for (const Seq seq : broken.evidence) RC_ASSERT(seq < h.cut_off().events.size());
   }
 }
 

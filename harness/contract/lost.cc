@@ -6,10 +6,10 @@
 namespace halfsent {
 
 // A row that is pending or leased may still be tried: that is `stuck`. A removed row that had been reported delivered
-// is `phantom`, which comes earlier in the table.
+// is `phantom`, which comes earlier in the table; one that was given up is `hidden`, which does so too.
 bool is_lost(const JobFacts& job, const ContractTerms&, KeyVerdict& verdict) {
   if (!job.complete || !job.new_effects().empty()) return false;
-  if (job.state != JobState::none && job.state != JobState::unlisted) return false;
+  if (job.state != JobState::none) return false;
   const Event* last = job.last_change();
   verdict.kind = VerdictKind::lost;
   verdict.why = fmt::format("never accepted and nothing will try again: {}",

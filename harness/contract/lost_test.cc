@@ -25,15 +25,8 @@ TEST(Lost, AJobThatNeverGotARowIsLost) {
             "never accepted and nothing will try again: the ledger never had a row for it");
 }
 
-TEST(Lost, AnUnlistedStateWithoutAnAcceptIsLost) {
-  HistoryBuilder h;
-  h.schedules("k").by("w").claims("k").changes("k", JobState::leased, JobState::unlisted, "archived");
-  EXPECT_THAT(ask(is_lost, h.finishes("horizon")).verdict.why,
-              testing::HasSubstr("set to archived, a state the scenario does not list"));
-}
-
-TEST(Lost, APendingLeasedOrFlaggedRowIsNot) {
-  for (const JobState state : {JobState::pending, JobState::leased, JobState::flagged}) {
+TEST(Lost, ARowThatIsThereIsNot) {
+  for (const JobState state : {JobState::pending, JobState::leased, JobState::flagged, JobState::unlisted}) {
     HistoryBuilder h;
     h.schedules("k").by("w").changes("k", JobState::pending, state);
     EXPECT_FALSE(ask(is_lost, h.finishes("horizon")).violated) << to_string(state);

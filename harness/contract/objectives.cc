@@ -34,8 +34,9 @@ class Comparison {
   void number(std::string_view what, const std::optional<std::int64_t>& wanted, std::int64_t found,
               std::vector<Seq> evidence = {}) {
     if (!wanted || *wanted == found) return;
-    verdict_.missed.push_back(
-        {std::string(what), fmt::format("{} expected, {} found", *wanted, found), std::move(evidence)});
+    verdict_.broken.push_back({.invariant = std::string(what),
+                               .why = fmt::format("{} expected, {} found", *wanted, found),
+                               .evidence = std::move(evidence)});
   }
 
  private:
@@ -52,11 +53,17 @@ std::int64_t in_state(const Operations& seen, JobState state) {
 void judge_objectives(const Operations& seen, const Objectives& objectives, bool whole, Verdict& verdict) {
   for (const Span& delay : seen.delays) {
     if (!objectives.longest_delay || delay.length() <= *objectives.longest_delay || (delay.open && !whole)) continue;
-    verdict.missed.push_back({"longest_delay", delay_sentence(delay, *objectives.longest_delay), delay.evidence});
+    verdict.broken.push_back({.invariant = "longest_delay",
+                              .key = delay.key,
+                              .why = delay_sentence(delay, *objectives.longest_delay),
+                              .evidence = delay.evidence});
   }
   for (const Span& block : seen.blocks) {
     if (!objectives.longest_block || block.length() <= *objectives.longest_block || (block.open && !whole)) continue;
-    verdict.missed.push_back({"longest_block", block_sentence(block, *objectives.longest_block), block.evidence});
+    verdict.broken.push_back({.invariant = "longest_block",
+                              .key = block.key,
+                              .why = block_sentence(block, *objectives.longest_block),
+                              .evidence = block.evidence});
   }
 }
 
@@ -78,10 +85,10 @@ void judge_expectations(const Operations& seen, const Expectations& expected, bo
     compare.number("attempts " + quote_key(key), wanted, found);
   }
   if (expected.oldest_pending && *expected.oldest_pending != seen.oldest_pending()) {
-    verdict.missed.push_back({"oldest_pending",
-                              fmt::format("{} expected, {} found", format_duration(*expected.oldest_pending),
-                                          in_seconds(seen.oldest_pending())),
-                              {}});
+    verdict.broken.push_back(
+        {.invariant = "oldest_pending",
+         .why = fmt::format("{} expected, {} found", format_duration(*expected.oldest_pending),
+                            in_seconds(seen.oldest_pending()))});
   }
 }
 

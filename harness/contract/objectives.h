@@ -10,10 +10,10 @@
 
 namespace halfsent {
 
-// Adds one entry to verdict.missed for each job and each lease that took longer than the scenario allows.
+// Adds one entry to verdict.broken for each job and each lease that took longer than the scenario allows.
 void judge_objectives(const Operations& seen, const Objectives& objectives, bool whole, Verdict& verdict);
 
-// Adds one entry to verdict.missed for each number that is another one.
+// Adds one entry to verdict.broken for each number that is another one.
 void judge_expectations(const Operations& seen, const Expectations& expected, bool whole, Verdict& verdict);
 
 }  // namespace halfsent

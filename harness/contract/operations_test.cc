@@ -151,19 +151,19 @@ Verdict judged(const History& history, const Objectives& objectives, const Expec
 
 TEST(Objectives, AreHeldAtTheirVeryLength) {
   const Verdict verdict = judged(abandoned().finishes("drained"), {.longest_delay = 66s, .longest_block = 63s});
-  EXPECT_TRUE(verdict.missed.empty());
+  EXPECT_TRUE(verdict.broken.empty());
 }
 
 TEST(Objectives, OneThatIsMissedIsAViolationWithItsEvidence) {
   const Verdict verdict = judged(abandoned().finishes("drained"), {.longest_delay = 65s, .longest_block = 1min});
-  ASSERT_EQ(verdict.missed.size(), 2U);
-  EXPECT_EQ(verdict.missed[0].what, "longest_delay");
-  EXPECT_EQ(verdict.missed[0].why,
+  ASSERT_EQ(verdict.broken.size(), 2U);
+  EXPECT_EQ(verdict.broken[0].invariant, "longest_delay");
+  EXPECT_EQ(verdict.broken[0].why,
             "k was eligible at 0.000 s and accepted or flagged 66.000 s later; the scenario allows 65s");
-  EXPECT_EQ(verdict.missed[1].why,
+  EXPECT_EQ(verdict.broken[1].why,
             "the lease of worker-1 on k was abandoned at 2.000 s and blocked the job for 63.000 s; the scenario allows "
             "1min");
-  EXPECT_FALSE(verdict.missed[1].evidence.empty());
+  EXPECT_FALSE(verdict.broken[1].evidence.empty());
   EXPECT_EQ(exit_code(verdict), ExitCode::violated);
 }
 
@@ -172,7 +172,7 @@ TEST(Objectives, WhatWasCutShortIsNotJudgedByWhatIsAbsent) {
   h.schedules("k").by("w").claims("k").ends(Ended::How::signalled, 11);
   const Verdict verdict = judged(h.at(30min).finishes("unsupported wait timerfd_create"),
                                  {.longest_delay = 1min, .longest_block = 1min}, {.delivered = 1});
-  EXPECT_TRUE(verdict.missed.empty());
+  EXPECT_TRUE(verdict.broken.empty());
   EXPECT_EQ(exit_code(verdict), ExitCode::inconclusive);
 }
 
@@ -188,8 +188,8 @@ TEST(Expectations, EachNumberThatDiffersIsTold) {
                         .oldest_pending = 1s,
                         .attempts = {{"k", 1}, {"nobody", 1}}};
   std::vector<std::string> said;
-  for (const Shortfall& missed : judged(abandoned().finishes("drained"), {}, expected).missed)
-    said.push_back(missed.what + ": " + missed.why);
+  for (const RunViolation& broken : judged(abandoned().finishes("drained"), {}, expected).broken)
+    said.push_back(broken.invariant + ": " + broken.why);
   EXPECT_THAT(said,
               ElementsAre("jobs: 3 expected, 2 found", "delivered: 1 expected, 2 found", "flagged: 1 expected, 0 found",
                           "effects: 1 expected, 2 found", "recognised: 1 expected, 0 found",

@@ -2,7 +2,6 @@
 
 #include "harness/contract/invariants.h"
 #include "harness/contract/sentences.h"
-#include "harness/core/plan.h"
 
 namespace halfsent {
 namespace {
@@ -23,18 +22,13 @@ std::string about_accepts(const JobFacts& job) {
 
 }  // namespace
 
-// A state that the scenario does not list is no terminal one: when the job was never accepted that is `lost`, else it
-// is left hanging here.
 bool is_stuck(const JobFacts& job, const ContractTerms&, KeyVerdict& verdict) {
   const bool open = job.state == JobState::pending || job.state == JobState::leased;
-  const bool hanging = job.state == JobState::unlisted && !job.new_effects().empty();
-  if (!job.complete || (!open && !hanging)) return false;
-  const std::string state =
-      hanging ? fmt::format("in state {}, which the scenario does not list,", quote_key(job.raw_state))
-              : std::string(to_string(job.state));
+  if (!job.complete || !open) return false;
   verdict.kind = VerdictKind::stuck;
-  verdict.why = fmt::format("still {} when the execution ended at {} ({}): {}; {}", state, in_seconds(job.finished->at),
-                            std::get<Finished>(job.finished->body).reason, about_claims(job), about_accepts(job));
+  verdict.why = fmt::format("still {} when the execution ended at {} ({}): {}; {}", to_string(job.state),
+                            in_seconds(job.finished->at), std::get<Finished>(job.finished->body).reason,
+                            about_claims(job), about_accepts(job));
   if (const Event* last = job.last_change()) verdict.evidence.push_back(last->seq);
   verdict.evidence.push_back(job.finished->seq);
   return true;

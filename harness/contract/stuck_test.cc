@@ -29,14 +29,7 @@ TEST(Stuck, AnAcceptThatIsNeverMarkedIsStuck) {
               testing::EndsWith("accepted once, last from w at 1.000 s"));
 }
 
-TEST(Stuck, AnAcceptedJobInAStateNobodyListsIsStuck) {
-  HistoryBuilder h;
-  h.schedules("k").by("w").claims("k").delivers(1, "k").changes("k", JobState::leased, JobState::unlisted, "sending");
-  EXPECT_THAT(ask(is_stuck, h.finishes("horizon")).verdict.why,
-              testing::StartsWith("still in state sending, which the scenario does not list, when"));
-}
-
-TEST(Stuck, ATerminalOrMissingRowIsNot) {
+TEST(Stuck, ATerminalUnlistedOrMissingRowIsNot) {
   for (const JobState state : {JobState::delivered, JobState::flagged, JobState::none, JobState::unlisted}) {
     HistoryBuilder h;
     h.schedules("k").by("w").changes("k", JobState::pending, state);

@@ -85,6 +85,14 @@ struct LedgerChanged {
   std::string raw_state = {};   // the ledger's own word for `to`
   std::int64_t attempts = -1;   // negative: the rows query gives none
   Nanoseconds lease_until{-1};  // virtual time since start; negative: none
+  // What only some rows queries give; a history in which they are absent looks as if they did not exist.
+  std::string token = {};      // fencing token: another one with each claim; empty: none
+  std::string owner = {};      // who holds the claim, in the ledger's own words; empty: nobody, or not told
+  std::string slot = {};       // what the job is for, when its key alone does not say it (customer and week)
+  std::string cohort = {};     // the customers that are scheduled together
+  std::string authority = {};  // who scheduled it: a number that grows with each failover, or a name
+  Nanoseconds due_at{-1};      // when a pending row may be claimed; 0: before the world began; negative: none
+  int rows = 1;                // rows with this key; the event tells of the one that is furthest from done
   friend bool operator==(const LedgerChanged&, const LedgerChanged&) = default;
 };
 

@@ -77,6 +77,13 @@ void fields(Archive& archive, E& event) {
     archive("raw_state", event.raw_state);
     archive("attempts", event.attempts);
     archive("lease_until", event.lease_until);
+    archive.unless("token", event.token, std::string());
+    archive.unless("owner", event.owner, std::string());
+    archive.unless("slot", event.slot, std::string());
+    archive.unless("cohort", event.cohort, std::string());
+    archive.unless("authority", event.authority, std::string());
+    archive.unless("due_at", event.due_at, Nanoseconds{-1});
+    archive.unless("rows", event.rows, 1);
   } else if constexpr (std::same_as<T, CommitUncertain>) {
     archive("key", event.key);
     archive("live", event.live);
@@ -137,6 +144,11 @@ class Writer {
     begin(name);
     out_ += "null";
   }
+  // Fields that came later: where they say nothing they are not there, and old histories keep their bytes.
+  template <class T>
+  void unless(std::string_view name, const T& value, const T& nothing) {
+    if (value != nothing) (*this)(name, value);
+  }
 
  private:
   void begin(std::string_view name) {
@@ -195,6 +207,11 @@ class Reader {
     } else {
       integer(name, *found, value);
     }
+  }
+
+  template <class T>
+  void unless(std::string_view name, T& value, const T&) {
+    if (object_.if_contains(json::string_view(name.data(), name.size()))) (*this)(name, value);
   }
 
   // The complaint, or empty when all went well and the object has no other fields.

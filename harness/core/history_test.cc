@@ -41,7 +41,9 @@ EventBody body() {
   } else if constexpr (std::is_same_v<T, Responded>) {
     return Responded{any<std::uint64_t>(), *any_bytes(), any<int>(), *any_bytes()};
   } else if constexpr (std::is_same_v<T, LedgerChanged>) {
-    return LedgerChanged{*any_bytes(), *any_state(), *any_state(), *any_bytes(), any<std::int64_t>(), any_time()};
+    return LedgerChanged{*any_bytes(), *any_state(), *any_state(), *any_bytes(), any<std::int64_t>(),
+                         any_time(),   *any_bytes(), *any_bytes(), *any_bytes(), *any_bytes(),
+                         *any_bytes(), any_time(),   any<int>()};
   } else if constexpr (std::is_same_v<T, CommitUncertain>) {
     return CommitUncertain{*any_bytes(), *any_state(), *any_state()};
   } else if constexpr (std::is_same_v<T, FaultFired>) {
@@ -101,6 +103,19 @@ TEST(History, AnEventHasItsKeysInAFixedOrder) {
             R"({"seq":4,"t":-1,"actor":"","inc":0,"proc":0,"kind":"ledger_changed","key":"k\udcff","from":"none",)"
             R"("to":"pending","raw_state":"","attempts":-1,"lease_until":-1})");
   EXPECT_THAT(to_json_line({.body = Requested{}}), HasSubstr(R"("first_send":null)"));
+}
+
+TEST(History, WhatOnlySomeRowsQueriesGiveIsWrittenWhereItIsGiven) {
+  EXPECT_THAT(to_json_line({.body = LedgerChanged{.key = "k",
+                                                  .token = "3",
+                                                  .owner = "w",
+                                                  .slot = "s",
+                                                  .cohort = "c",
+                                                  .authority = "2",
+                                                  .due_at = Nanoseconds(0),
+                                                  .rows = 2}}),
+              testing::EndsWith(R"("attempts":-1,"lease_until":-1,"token":"3","owner":"w","slot":"s","cohort":"c",)"
+                                R"("authority":"2","due_at":0,"rows":2})"));
 }
 
 TEST(History, TheFirstLineIsTheHeader) {

@@ -1,5 +1,7 @@
 #include "harness/core/verdict.h"
 
+#include <algorithm>
+
 namespace halfsent {
 
 std::string_view to_string(VerdictKind kind) {
@@ -16,8 +18,21 @@ std::string_view to_string(VerdictKind kind) {
       return "stuck";
     case VerdictKind::phantom:
       return "phantom";
+    case VerdictKind::wrong_key:
+      return "wrong_key";
+    case VerdictKind::hidden:
+      return "hidden";
+    case VerdictKind::misflag:
+      return "misflag";
+    case VerdictKind::ghost:
+      return "ghost";
   }
   return "unknown";
+}
+
+bool is_violated(const Verdict& verdict) {
+  return !verdict.broken.empty() || std::any_of(verdict.keys.begin(), verdict.keys.end(),
+                                                [](const KeyVerdict& key) { return is_violation(key.kind); });
 }
 
 }  // namespace halfsent

@@ -21,20 +21,21 @@ std::span<const StrategyInfo> strategy_table();
 
 // What a column of the sweep strikes at. Stops of no actor take no fault of actors.
 enum class SweepWhere {
-  every_stop,         // every stop of an actor
-  several_living,     // those at which the actor is known to have several living processes
-  root_with_child,    // those of the actor's first process while another one of it is known to live
-  uncertain,          // those at which it depends on who is connected what a crash leaves of a commit
-  every_stop_beside,  // every stop of an actor that has others beside it
-  named,              // those whose name says what they come before or after, or that are announced
-  named_with_peer,    // the same, of an actor that has a peer which stays to the end: whoever stays away is replaced
-  at_work,            // after_claim to before_mark
-  at_work_beside,     // the same, of an actor that has a peer which stays to the end
-  connecting,         // a connection to the downstream is about to be opened
-  ledger_change,      // a ledger file is about to be written, synced, made or removed
-  ledger_write,       // a ledger file is about to be written
-  downstream,         // the downstream has a request, before and after it has accepted it
-  start,              // no stop: from the start, once for each actor
+  every_stop,          // every stop of an actor
+  several_living,      // those at which the actor is known to have several living processes
+  root_with_child,     // those of the actor's first process while another one of it is known to live
+  uncertain,           // those at which it depends on who is connected what a crash leaves of a commit
+  every_stop_beside,   // every stop of an actor that has others beside it
+  named,               // those whose name says what they come before or after, or that are announced
+  named_with_peer,     // the same, of an actor that has a peer which stays to the end: whoever stays away is replaced
+  at_work,             // after_claim to before_mark
+  at_work_beside,      // the same, of an actor that has a peer which stays to the end
+  connecting,          // a connection to the downstream is about to be opened
+  ledger_change,       // a ledger file is about to be written, synced, made or removed
+  ledger_write,        // a ledger file is about to be written
+  downstream_decides,  // the downstream has a request that it has not accepted
+  downstream,          // the downstream has a request, before and after it has accepted it
+  start,               // no stop: from the start, once for each actor
 };
 
 struct SweepOptions {

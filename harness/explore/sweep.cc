@@ -40,7 +40,7 @@ class Sweeper {
     const std::size_t before = plan_.cells.size();
     for (const SweepColumn* column : columns_) {
       if (!takes(stop, column->where)) continue;
-      if (column->where == SweepWhere::downstream) {
+      if (column->where == SweepWhere::downstream || column->where == SweepWhere::downstream_decides) {
         add(*column, *stop.downstream,
             {.name = "downstream", .at = anchor_for(column->kind, *stop.downstream, boundaries_)});
       } else if (strikes_ledger(column->kind)) {

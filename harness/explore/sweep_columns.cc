@@ -62,8 +62,9 @@ std::vector<Fault> slow_and_behind(const SweepTarget& target) {
 }
 
 // A downstream that accepts and then says no is a broken one, but for 5xx, which says nothing: so 503 is what it
-// answers. An actor that never comes back must leave a peer: else nobody is there who could be blamed for what is not
-// done. With a single death `while_peer_lives` is `never`; it differs where all die at once and one comes back.
+// answers; 301 it says before. An actor that never comes back must leave a peer: else nobody is there who could be
+// blamed for what is not done. With a single death `while_peer_lives` is `never`; it differs where all die at once and
+// one comes back.
 constexpr std::array columns = {
     SweepColumn{FaultKind::kill, "kill", every_stop, false, just<FaultKind::kill>},
     SweepColumn{FaultKind::hold, "hold", every_stop, false, just<FaultKind::hold>},
@@ -89,6 +90,7 @@ constexpr std::array columns = {
     SweepColumn{FaultKind::reset, "reset", downstream, false, just<FaultKind::reset>},
     SweepColumn{FaultKind::stall, "stall", downstream, false, just<FaultKind::stall>},
     SweepColumn{FaultKind::status, "status 503", downstream, false, answer<503>},
+    SweepColumn{FaultKind::status, "status 301", downstream_decides, false, answer<301>},
     SweepColumn{FaultKind::half, "half", downstream, false, just<FaultKind::half>},
     SweepColumn{FaultKind::late, "late", downstream, false, just<FaultKind::late>},
     SweepColumn{FaultKind::skew, "skew +", start, false, past_lease<FaultKind::skew>},

@@ -136,6 +136,8 @@ std::vector<SweepStop> sweep_stops(const History& clean, std::span<const Boundar
 
 bool takes(const SweepStop& stop, SweepWhere where) {
   if (where == SweepWhere::downstream) return stop.downstream != nullptr;
+  if (where == SweepWhere::downstream_decides)
+    return stop.downstream != nullptr && stop.downstream->name == "before_accept";
   if (stop.telling->actor.empty()) return false;
   const bool named = is_before_or_after(*stop.telling) || is_announced(*stop.telling);
   switch (where) {
@@ -164,6 +166,7 @@ bool takes(const SweepStop& stop, SweepWhere where) {
     case SweepWhere::ledger_write:
       return stop.ledger_write;
     case SweepWhere::downstream:
+    case SweepWhere::downstream_decides:
     case SweepWhere::start:
       return false;
   }

@@ -56,7 +56,9 @@ TEST(Sweep, DownstreamFaultsStrikeAroundTheAcceptOnly) {
 
 TEST(Sweep, AStatusIsAnswered) {
   EXPECT_THAT(faults_of(swept({boundary(2, "before_accept")}, {FaultKind::status})),
-              ElementsAre("status downstream 503 at before_accept k"));
+              ElementsAre("status downstream 503 at before_accept k", "status downstream 301 at before_accept k"));
+  EXPECT_THAT(faults_of(swept({boundary(2, "after_accept")}, {FaultKind::status})),
+              ElementsAre("status downstream 503 at after_accept k"));
 }
 
 TEST(Sweep, AStopWithSeveralNamesIsTakenOnceUnderTheMostTelling) {

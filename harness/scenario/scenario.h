@@ -5,12 +5,15 @@
 //               to the scenario file), lease = "60s", horizon = "30min", quiet = "3min", fork_server = true
 //   [ledger]    kind = "sqlite", path = "ledger.db" (inside the world), setup = "schema.sql" (file, relative to the
 //               scenario) and/or setup_sql = "...",
-//               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]",
+//               rows = "SELECT ... AS key, ... AS state [, ... AS attempts][, ... AS lease_until]" (and token, owner,
+//               due_at, slot, cohort, authority where the ledger has them),
 //               states = { pending = ["pending"], leased = [...], delivered = [...], flagged = [...] },
 //               failover_loses = 1
+//   [contract]  recovery = "2min", max_attempts = 5, failed = ["exhausted"], eligible = ["4187:2026-W33", ...]
 //   [downstream] port = 8080, key = "header Idempotency-Key" | "json digest_key" | "path /send/{key}",
 //               job = ["json digest_key"] (tells the job of a request without a key),
-//               honours_key = true, dedupe_window = "24h"
+//               honours_key = true, dedupe_window = "24h", key_lag = "0s", accepted_status = 200,
+//               known_key_status = 200
 //   [[actor]]   name = "worker", count = 2, command = ["python3", "worker.py", "{actor}"], env = { A = "b" },
 //               on_exit = "finished" | "restart"
 //   [sweep]     faults = ["kill", "hold", "drop"] (default: every one)
@@ -31,6 +34,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +67,9 @@ struct DownstreamConfig {
   std::vector<KeySource> job = {};
   bool honours_key = true;
   Nanoseconds dedupe_window = std::chrono::hours{24};
+  Nanoseconds key_lag{0};      // the key is stored that long after the effect: a repeat in between is a new one
+  int accepted_status = 200;   // what an acceptance is answered with
+  int known_key_status = 200;  // what a repeat is answered with
   std::size_t max_body_bytes = 64u << 20;
   std::size_t max_header_bytes = 64u << 10;
   // Sees each request as it arrived, in order; for a harness that looks for keys. No scenario sets it.
@@ -101,6 +108,13 @@ struct Scenario {
   std::string naive_twin;  // path relative to `file`, empty: none
   bool expect_violation = false;
 
+  // What is promised beyond the states: [contract].
+  Nanoseconds recovery{0};  // 0: not stated, then two leases
+  std::optional<int> max_attempts;
+  std::vector<std::string> failed_words;
+  std::vector<std::string> eligible;
+  std::vector<std::string> without_invariants;  // not to be judged; no scenario sets it, the command line does
+
   std::vector<std::filesystem::path> files;  // absolute; folders are copied with their content
   Nanoseconds lease = std::chrono::seconds{60};
   Nanoseconds horizon = std::chrono::minutes{30};
@@ -127,7 +141,7 @@ Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::pa
                                 const std::filesystem::path& system = {});
 
 struct SchemaKey {
-  std::string_view table;  // "scenario", "world", "ledger", "downstream", "actor", "sweep"
+  std::string_view table;  // "scenario", "world", "ledger", "contract", ...
   std::string_view key;
   std::string_view type;  // "string", "duration", "list of strings", ...
   bool required;

@@ -52,7 +52,7 @@ TEST_F(Scenarios, AnUnknownKeyGetsTheNearestKnownOneOfItsTable) {
   EXPECT_EQ(error_with("command", "comand"), "s.toml:15:1: [[actor]] has no key \"comand\" (did you mean command?)");
   EXPECT_EQ(error_with("port = 8080", "zzzzzzzzzzzzzzz = 1"),
             "s.toml:11:1: [downstream] has no key \"zzzzzzzzzzzzzzz\" "
-            "(expected one of port, key, job, honours_key, dedupe_window)");
+            "(expected one of port, key, job, honours_key, dedupe_window, key_lag, accepted_status, known_key_status)");
 }
 
 TEST_F(Scenarios, AKeyOfAnotherTableIsSentThere) {
@@ -266,6 +266,20 @@ TEST_F(Scenarios, FilesThatAScenarioNamesMustExist) {
             "s.toml:17:17: world.files: there is no file or folder \"nowhere\"" + std::string(mend));
   EXPECT_EQ(error_with("name = \"small\"", "name = \"small\"\nnaive_twin = \"twin.toml\""),
             "s.toml:3:14: scenario.naive_twin: there is no scenario file \"twin.toml\"" + std::string(mend));
+}
+
+TEST_F(Scenarios, WhatTheContractSaysMustFitTheRest) {
+  const auto with = [&](std::string_view line) {
+    return error(std::string(small) + fmt::format("[contract]\n{}\n", line));
+  };
+  EXPECT_EQ(with("failed = [\"done\"]"),
+            "s.toml:17:11: contract.failed: \"done\" is no flagged state (list it in flagged of ledger.states too)");
+  EXPECT_EQ(with("failed = [\"never\"]").substr(0, 50), "s.toml:17:11: contract.failed: \"never\" is no flagg");
+  EXPECT_EQ(with("max_attempts = 0"),
+            "s.toml:17:16: contract.max_attempts 0 is out of range (a job is attempted once or more)");
+  EXPECT_EQ(with("recovery = \"0s\"").substr(0, 41), "s.toml:17:12: contract.recovery must be l");
+  EXPECT_EQ(with("eligible = [\"a\", \"a\"]"),
+            "s.toml:17:18: contract.eligible lists \"a\" twice (name each job once)");
 }
 
 TEST_F(Scenarios, AnEmptyRowsQueryIsRefused) {

@@ -33,6 +33,11 @@ setup = "schema.sql"
 setup_sql = "INSERT INTO jobs VALUES (1, 2)"
 rows = "SELECT 1"
 states = { pending = ["new", "again"], leased = ["leased"], delivered = ["done"], flagged = ["dead"] }
+[contract]
+recovery = "5min"
+max_attempts = 7
+failed = ["dead"]
+eligible = ["a", "b"]
 [downstream]
 port = 65535
 key = "path /send/{key}"
@@ -73,11 +78,19 @@ TEST_F(Scenarios, TheSmallestScenarioTakesItsDefaultsFromTheHeader) {
   EXPECT_EQ(result->actors[0].count, 1);
   EXPECT_EQ(result->actors[0].on_exit, ActorConfig::OnExit::finished);
   EXPECT_EQ(result->sweep_faults, every_fault_kind());
+  EXPECT_EQ(result->recovery, 0s);
+  EXPECT_FALSE(result->max_attempts.has_value());
+  EXPECT_TRUE(result->failed_words.empty());
+  EXPECT_TRUE(result->eligible.empty());
 }
 
 TEST_F(Scenarios, EveryKeyReachesTheScenario) {
   const Result<Scenario> result = parse(full);
   ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(result->recovery, 5min);
+  EXPECT_EQ(result->max_attempts, 7);
+  EXPECT_THAT(result->failed_words, ElementsAre("dead"));
+  EXPECT_THAT(result->eligible, ElementsAre("a", "b"));
   EXPECT_EQ(result->description, "All of it.");
   EXPECT_EQ(result->on_doubt, OnDoubt::flag);
   EXPECT_EQ(result->naive_twin, "naive.toml");

@@ -152,6 +152,14 @@ void downstream_job(Draft& draft, const Texts& list) {
   }
 }
 
+void status_of(Draft& draft, std::string_view name, const Number& status, int& to) {
+  if (status.value < 200 || status.value > 599) {
+    draft.fail(status.at, fmt::format("{} {} is no final HTTP status", name, status.value), "statuses are 200 to 599");
+    return;
+  }
+  to = static_cast<int>(status.value);
+}
+
 void honours_key(Draft& draft, const Truth& honours) {
   draft.scenario.downstream.honours_key = honours.value;
   draft.honours_key_place = honours.at;
@@ -248,6 +256,32 @@ void sweep_faults(Draft& draft, const Texts& words) {
   }
 }
 
+void contract_recovery(Draft& draft, const Duration& value) {
+  positive(draft, "contract.recovery", value, draft.scenario.recovery);
+}
+
+void contract_max_attempts(Draft& draft, const Number& number) {
+  if (number.value < 1 || number.value > 1'000'000) {
+    draft.fail(number.at, fmt::format("contract.max_attempts {} is out of range", number.value),
+               "a job is attempted once or more");
+    return;
+  }
+  draft.scenario.max_attempts = static_cast<int>(number.value);
+}
+
+void contract_failed(Draft& draft, const Texts& words) {
+  for (const Text& word : words.value) draft.failed_words.push_back(word);
+}
+
+void contract_eligible(Draft& draft, const Texts& jobs) {
+  std::set<std::string> listed;
+  for (const Text& job : jobs.value) {
+    if (!listed.insert(job.value).second)
+      draft.fail(job.at, fmt::format("contract.eligible lists {} twice", shown(job.value)), "name each job once");
+    draft.scenario.eligible.push_back(job.value);
+  }
+}
+
 constexpr Rule table[] = {
     {"scenario", "name", true, "How plans call the scenario: letters, digits and : . _ - only.", scenario_name},
     {"scenario", "description", false, "One sentence for people.",
@@ -286,8 +320,11 @@ constexpr Rule table[] = {
     {"ledger", "setup_sql", false, "SQL that is run after setup; usually the jobs.",
      [](Draft& draft, const Text& text) { draft.setup_sql = text.value; }},
     {"ledger", "rows", true,
-     "A query that gives one row per job with the columns key and state, and attempts and lease_until (seconds since "
-     "the epoch) where the ledger has them.",
+     "A query that gives one row per job with the columns key and state, and where the ledger has them attempts, "
+     "lease_until (seconds since the epoch), token (fencing token, another one with each claim), owner, due_at (when a "
+     "pending row may be claimed, seconds since the epoch), slot (what the job is for, if more than its key may stand "
+     "for it: customer and week), cohort, and authority (who scheduled it: a number that grows with each failover, or "
+     "a name). What is not given is not judged.",
      [](Draft& draft, const Text& text) {
        if (text.value.find_first_not_of(" \t\r\n") == std::string::npos) {
          draft.fail(text.at, "ledger.rows is empty", R"(write "SELECT digest_key AS key, state AS state FROM ...")");
@@ -303,6 +340,24 @@ constexpr Rule table[] = {
      "How many committed transactions the replica lacks that takes over in a sweep's failover (default 0: it is "
      "synchronous).",
      ledger_failover_loses},
+    {"contract", "recovery", false,
+     "For how long a lease that has run out, or a pending job that is due, may wait when nothing is disturbed (default "
+     "two leases).",
+     contract_recovery},
+    {"contract", "max_attempts", false,
+     "How often a job may be claimed before it must be flagged. Not stated: endless loops are told from slow ones by "
+     "the "
+     "horizon alone.",
+     contract_max_attempts},
+    {"contract", "failed", false,
+     "Those of the flagged states that tell an operator that the job was not delivered; an accepted job in one of them "
+     "is a misflag.",
+     contract_failed},
+    {"contract", "eligible", false,
+     "The jobs that must come to be and no others, by the slot that rows give or else by key. Not stated: what is "
+     "never "
+     "created is not missed.",
+     contract_eligible},
     {"downstream", "port", false, "The port of the fake downstream on 127.0.0.1 (default 8080).", downstream_port},
     {"downstream", "key", false,
      "Where a request carries its idempotency key: \"header NAME\", \"json MEMBER\" or \"path /send/{key}\" (default "
@@ -319,6 +374,22 @@ constexpr Rule table[] = {
      [](Draft& draft, const Duration& value) {
        positive(draft, "downstream.dedupe_window", value, draft.scenario.downstream.dedupe_window);
      }},
+    {"downstream", "key_lag", false,
+     "How long after its effect a key is stored (default: at once). A repeat in between has a second effect.",
+     [](Draft& draft, const Duration& value) {
+       positive(draft, "downstream.key_lag", value, draft.scenario.downstream.key_lag);
+     }},
+    {"downstream", "accepted_status", false, "The status of an answer to what is accepted (default 200).",
+     [](Draft& draft, const Number& value) {
+       status_of(draft, "downstream.accepted_status", value, draft.scenario.downstream.accepted_status);
+     }},
+    {"downstream", "known_key_status", false,
+     "The status of an answer to a repeat of what was accepted (default 200). An honest 409 says so, and the worker "
+     "must "
+     "understand.",
+     [](Draft& draft, const Number& value) {
+       status_of(draft, "downstream.known_key_status", value, draft.scenario.downstream.known_key_status);
+     }},
     {"actor", "name", true, "The role. Its processes are called NAME-1 to NAME-count.", actor_name},
     {"actor", "count", false, "How many of it run: 1 (default) to 64.", actor_count},
     {"actor", "command", true,
@@ -328,7 +399,9 @@ constexpr Rule table[] = {
     {"actor", "env", false, "Environment variables beside those of the world; {actor} in a value is the actor's name.",
      actor_env},
     {"actor", "on_exit", false,
-     "What an exit by itself means: \"finished\" (default; it is done) or \"restart\" (a supervisor starts it again).",
+     "What an exit by itself means: \"finished\" (default; it is done) or \"restart\" (a supervisor starts it again: "
+     "after 1 s, and after "
+     "twice as long each time that it has not lived for a minute, up to 32 s).",
      actor_on_exit},
     {"sweep", "faults", false, "The faults of a sweep (default: every one that there is).", sweep_faults},
 };
@@ -385,6 +458,14 @@ void check_whole(Draft& draft) {
                fmt::format("world.horizon {} is not longer than world.lease {}, so nothing can be recovered in time",
                            format_duration(scenario.horizon), format_duration(scenario.lease)),
                "make the horizon several leases long");
+  }
+  for (const Text& word : draft.failed_words) {
+    const auto state = scenario.ledger.states.find(word.value);
+    if (state == scenario.ledger.states.end() || state->second != JobState::flagged) {
+      draft.fail(word.at, fmt::format("contract.failed: {} is no flagged state", shown(word.value)),
+                 "list it in flagged of ledger.states too");
+    }
+    scenario.failed_words.push_back(word.value);
   }
   if (draft.setup_file.empty() && draft.setup_sql.empty()) {
     draft.miss({1, 1}, "the ledger has no set-up", "write ledger.setup (a file of SQL) or ledger.setup_sql");

@@ -63,6 +63,7 @@ class Draft {
   std::set<std::string> inherited_actors;  // of the system under a drill, not changed by it yet
   Place honours_key_place = {1, 1};
   Place horizon_place = {1, 1};
+  std::vector<Text> failed_words;
   std::string setup_file;  // content; setup_sql follows it
   std::string setup_sql;
   bool overlay = false;  // what is read now changes a system that was read before: nothing need be there

@@ -58,6 +58,7 @@ std::optional<Death> death_of_child(const Process& process) {
 
 void Engine::start(Actor& actor) {
   actor.restart_at.reset();
+  actor.started_at = clock_.now();
   actor.restart_when_alone = false;
   actor.held_until.reset();
   collect_output(actor);  // of the one before

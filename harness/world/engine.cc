@@ -25,7 +25,7 @@ Engine::~Engine() {
 
 Result<Execution> Engine::run() {
   if (Result<void> ready = prepare(); !ready) return ready.error();
-  if (setup_.probe) observe_ledger(LedgerProbe::Since::created_or_removed);  // what was there before anybody came
+  if (setup_.probe) observe_first_rows();  // what was there before anybody came
   apply_standing_faults();
   for (auto& actor : actors_) {
     start(*actor);

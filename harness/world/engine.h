@@ -143,6 +143,8 @@ class Engine {
   void observe();
   void observe_deaths();
   void observe_end_of(Process& process);
+  [[nodiscard]] Nanoseconds supervised_delay(Actor& actor) const;
+  void observe_first_rows();
   void observe_ledger(LedgerProbe::Since since);
   void doubt_ledger(LedgerProbe::Since since) { ledger_doubt_ = std::max(ledger_doubt_, {since}); }
   void observe_live_rows(LedgerProbe::Since since);

@@ -27,6 +27,16 @@ struct LedgerRow {
   JobState state = JobState::unlisted;
   std::int64_t attempts = -1;         // negative: not in the query
   std::optional<double> lease_until;  // seconds since the epoch, as the ledger has it
+  // As LedgerChanged has them (harness/core/event.h); empty: not in the query, or NULL.
+  std::string token = {};
+  std::string owner = {};
+  std::string slot = {};
+  std::string cohort = {};
+  std::string authority = {};
+  std::optional<double> due_at = {};  // seconds since the epoch
+  // How many rows have this key. More than one is for the contract to judge; this is the one that is furthest from
+  // done.
+  int rows = 1;
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 

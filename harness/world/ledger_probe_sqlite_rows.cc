@@ -10,6 +10,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "harness/core/text.h"
@@ -55,6 +56,12 @@ struct Columns {
   int state = -1;
   int attempts = -1;
   int lease_until = -1;
+  int token = -1;
+  int owner = -1;
+  int slot = -1;
+  int cohort = -1;
+  int authority = -1;
+  int due_at = -1;
 };
 
 Result<Columns> find_columns(const SQLite::Statement& query) {
@@ -62,7 +69,13 @@ Result<Columns> find_columns(const SQLite::Statement& query) {
   const std::pair<const char*, int*> wanted[] = {{"key", &columns.key},
                                                  {"state", &columns.state},
                                                  {"attempts", &columns.attempts},
-                                                 {"lease_until", &columns.lease_until}};
+                                                 {"lease_until", &columns.lease_until},
+                                                 {"token", &columns.token},
+                                                 {"owner", &columns.owner},
+                                                 {"slot", &columns.slot},
+                                                 {"cohort", &columns.cohort},
+                                                 {"authority", &columns.authority},
+                                                 {"due_at", &columns.due_at}};
   for (int i = 0; i < query.getColumnCount(); ++i) {
     for (const auto& [name, index] : wanted) {
       if (strcasecmp(query.getColumnName(i), name) != 0) continue;
@@ -131,15 +144,63 @@ Result<LedgerRow> read_row(const LedgerConfig& config, const SQLite::Statement& 
     if (!attempts) return no_number("attempts", row, column, "return a whole number or NULL as attempts");
     row.attempts = *attempts;
   }
-  if (columns.lease_until >= 0 && !query.isColumnNull(columns.lease_until)) {
-    const SQLite::Column column = query.getColumn(columns.lease_until);
-    row.lease_until = finite_number(column);
-    if (!row.lease_until) {
-      return no_number("lease_until", row, column,
+  const std::tuple<const char*, int, std::optional<double>*> times[] = {
+      {"lease_until", columns.lease_until, &row.lease_until}, {"due_at", columns.due_at, &row.due_at}};
+  for (const auto& [name, index, into] : times) {
+    if (index < 0 || query.isColumnNull(index)) continue;
+    const SQLite::Column column = query.getColumn(index);
+    *into = finite_number(column);
+    if (!*into) {
+      return no_number(name, row, column,
                        "return seconds since the epoch or NULL; a date becomes one with unixepoch(...)");
     }
   }
+  const std::pair<int, std::string*> texts[] = {{columns.token, &row.token},
+                                                {columns.owner, &row.owner},
+                                                {columns.slot, &row.slot},
+                                                {columns.cohort, &row.cohort},
+                                                {columns.authority, &row.authority}};
+  for (const auto& [index, into] : texts) {
+    if (index >= 0 && !query.isColumnNull(index)) *into = bytes_of(query.getColumn(index));
+  }
   return row;
+}
+
+// pending, leased, an unlisted state, flagged, delivered: how far from done a row is.
+int distance_done(const LedgerRow& row) {
+  switch (row.state) {
+    case JobState::pending:
+      return 0;
+    case JobState::leased:
+      return 1;
+    case JobState::flagged:
+      return 3;
+    case JobState::delivered:
+      return 4;
+    case JobState::none:
+    case JobState::unlisted:
+      break;
+  }
+  return 2;
+}
+
+// Rows of one key become one.
+std::vector<LedgerRow> one_for_each_key(std::vector<LedgerRow> rows) {
+  const auto order = [](const LedgerRow& row) {
+    return std::tuple(std::string_view(row.key), distance_done(row), std::string_view(row.raw_state), row.attempts,
+                      std::string_view(row.token), std::string_view(row.owner), row.lease_until, row.due_at,
+                      std::string_view(row.slot), std::string_view(row.cohort), std::string_view(row.authority));
+  };
+  std::ranges::sort(rows, [&](const LedgerRow& a, const LedgerRow& b) { return order(a) < order(b); });
+  std::vector<LedgerRow> merged;
+  for (LedgerRow& row : rows) {
+    if (!merged.empty() && merged.back().key == row.key) {
+      ++merged.back().rows;
+    } else {
+      merged.push_back(std::move(row));
+    }
+  }
+  return merged;
 }
 
 bool has_no_tables(SQLite::Database& database) {
@@ -160,13 +221,7 @@ Result<std::vector<LedgerRow>> run_query(const LedgerConfig& config, SQLite::Dat
     if (!row) return row.error();
     rows.push_back(std::move(*row));
   }
-  std::ranges::sort(rows, {}, &LedgerRow::key);
-  const auto twice = std::ranges::adjacent_find(rows, {}, &LedgerRow::key);
-  if (twice != rows.end()) {
-    return usage(fmt::format("the rows query gives key {} twice", in_quotes(twice->key)),
-                 "rows of [ledger] must return each job once; a unique key in the ledger or a GROUP BY sees to it");
-  }
-  return rows;
+  return one_for_each_key(std::move(rows));
 }
 
 Result<std::vector<LedgerRow>> rows_of(const LedgerConfig& config, SQLite::Database& database) {

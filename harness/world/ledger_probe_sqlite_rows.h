@@ -1,9 +1,9 @@
 // The rows query: from an SQLite database of ours (never the live one) to ledger rows.
 //
-// Columns are found by name, in any case and order: key, state, and if present attempts and lease_until. A number as
-// key or state is taken as SQLite prints it, a blob by its bytes, a NULL state as "NULL"; a NULL attempts or
-// lease_until as not given. A database without any table yet gives no rows. Rows are ordered by the bytes of their
-// keys.
+// Columns are found by name, in any case and order: key, state, and if present attempts, lease_until, token, owner,
+// slot, cohort, authority and due_at. A number as text is taken as SQLite prints it, a blob by its bytes, a NULL state
+// as "NULL"; any other NULL as not given. A database without any table yet gives no rows. Rows are ordered by the bytes
+// of their keys; of several with one key the one that is furthest from done stands for all.
 //
 // Threads: one. Errors: ExitCode::usage with the mend.
 #pragma once

@@ -17,6 +17,13 @@ Nanoseconds relative_lease(const LedgerRow& row, Nanoseconds start_since_epoch) 
   return std::chrono::milliseconds{std::llround(seconds * 1000)};
 }
 
+// 0: before the world began.
+Nanoseconds relative_due(const LedgerRow& row, Nanoseconds start_since_epoch) {
+  if (!row.due_at) return Nanoseconds{-1};
+  const double seconds = *row.due_at - std::chrono::duration<double>(start_since_epoch).count();
+  return std::chrono::milliseconds{std::llround(std::clamp(seconds, 0.0, 4e9) * 1000)};
+}
+
 using MaybeRow = std::optional<LedgerRow>;
 
 // Rows that differ, by key: what the key's row is in the one and in the other.
@@ -52,6 +59,18 @@ void Engine::observe_deaths() {
   for (Process* process : dead) observe_end_of(*process);
 }
 
+// As supervisors do: one that ends again and again is left alone for longer and longer.
+Nanoseconds Engine::supervised_delay(Actor& actor) const {
+  constexpr std::chrono::seconds shortest{1};
+  constexpr std::chrono::seconds longest{32};
+  constexpr std::chrono::minutes healthy{1};
+  const bool lived = clock_.now() - actor.started_at >= healthy;
+  actor.supervised_delay = lived || actor.supervised_delay.count() == 0
+                               ? shortest
+                               : std::min<Nanoseconds>(actor.supervised_delay * 2, longest);
+  return actor.supervised_delay;
+}
+
 void Engine::observe_end_of(Process& process) {
   if (process.end_recorded) return;
   process.end_recorded = true;
@@ -71,7 +90,7 @@ void Engine::observe_end_of(Process& process) {
   if (&process != actor.root) return;
   if (!process.killed_by_plan) {
     if (actor.config->on_exit == ActorConfig::OnExit::restart) {
-      actor.restart_at = clock_.now() + std::chrono::seconds{1};  // as a supervisor would, and no busy loop
+      actor.restart_at = clock_.now() + supervised_delay(actor);
     } else {
       actor.finished = true;
     }
@@ -89,6 +108,18 @@ void Engine::observe_end_of(Process& process) {
       actor.restart_when_alone = true;
       break;
   }
+}
+
+// Before anybody has done anything there is nobody to blame for two rows of one key: the scenario is wrong.
+void Engine::observe_first_rows() {
+  observe_ledger(LedgerProbe::Since::created_or_removed);
+  const auto twice = std::find_if(rows_.begin(), rows_.end(), [](const LedgerRow& row) { return row.rows > 1; });
+  if (twice == rows_.end()) return;
+  fail(
+      Error{.code = ExitCode::usage,
+            .message = "the rows query gives the key " + quote_key(twice->key) + " " + std::to_string(twice->rows) +
+                       " times before anybody has run",
+            .mend = "rows of [ledger] must return each job once: a GROUP BY sees to it, or setup inserts a job twice"});
 }
 
 void Engine::observe_ledger(LedgerProbe::Since since) {
@@ -112,6 +143,13 @@ void Engine::observe_live_rows(LedgerProbe::Since since) {
       change.raw_state = now->raw_state;
       change.attempts = now->attempts;
       change.lease_until = relative_lease(*now, clock_.start_since_epoch());
+      change.token = now->token;
+      change.owner = now->owner;
+      change.slot = now->slot;
+      change.cohort = now->cohort;
+      change.authority = now->authority;
+      change.due_at = relative_due(*now, clock_.start_since_epoch());
+      change.rows = now->rows;
     }
     if (change.to == JobState::leased) last_sender_.erase(key);
     last_change_ = clock_.now();

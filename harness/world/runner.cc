@@ -103,6 +103,8 @@ class SandboxRunner final : public Runner {
 
  private:
   Result<Execution> execute(const Plan& plan, std::span<const ResolvedFault> faults, std::span<const Event> prefix);
+  Result<Execution> execute_once(const Plan& plan, std::span<const ResolvedFault> faults,
+                                 std::span<const Event> prefix);
   Result<void> make_templates(std::uint64_t seed);
   [[nodiscard]] EngineSetup setup_for(std::uint64_t seed) const;
   Result<void> fill_world();
@@ -167,8 +169,18 @@ Result<void> SandboxRunner::fill_world() {
   return write_files(files_, world_folder());
 }
 
+// What the scenario is to blame for carries its file.
 Result<Execution> SandboxRunner::execute(const Plan& plan, std::span<const ResolvedFault> faults,
                                          std::span<const Event> prefix) {
+  Result<Execution> done = execute_once(plan, faults, prefix);
+  if (done || done.error().code != ExitCode::usage || !done.error().file.empty()) return done;
+  Error error = done.error();
+  error.file = scenario_.file.string();
+  return error;
+}
+
+Result<Execution> SandboxRunner::execute_once(const Plan& plan, std::span<const ResolvedFault> faults,
+                                              std::span<const Event> prefix) {
   const bool forks = start_ == StartMode::fork && scenario_.fork_server;
   if (forks && templates_seed_ != plan.seed) {
     if (Result<void> made = make_templates(plan.seed); !made) return made.error();
@@ -187,7 +199,7 @@ Result<Execution> SandboxRunner::execute(const Plan& plan, std::span<const Resol
   }();
   if (!execution && template_failed) {
     templates_.clear();
-    return execute(plan, faults, prefix);
+    return execute_once(plan, faults, prefix);
   }
   if (execution) execution->history.plan = to_string(plan);
   return execution;

@@ -113,7 +113,9 @@ void Engine::accept_and_answer(RequestId id) {
   const Downstream::Acceptance acceptance = downstream_->accept(id, clock_.now());
   record(request.from.actor, request.from.incarnation, request.from.process_index,
          Accepted{.request = id, .key = request.arrival.key, .deduplicated = acceptance.deduplicated});
-  if (!serve_fault(id, true)) answer_request(id, {});
+  const DownstreamConfig& config = scenario_.downstream;
+  if (serve_fault(id, true)) return;
+  answer_request(id, {.status = acceptance.deduplicated ? config.known_key_status : config.accepted_status});
 }
 
 bool Engine::serve_fault(RequestId id, bool accepted) {

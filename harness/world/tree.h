@@ -142,6 +142,8 @@ struct Actor {
   Process* current = nullptr;  // whose turn it is within the actor
   std::optional<Nanoseconds> held_until{};
   std::optional<Nanoseconds> restart_at{};
+  Nanoseconds started_at{0};
+  Nanoseconds supervised_delay{0};  // the last one
   bool restart_when_alone = false;
   bool finished = false;  // ended by itself and stays away
   Nanoseconds restart_delay{0};

@@ -111,11 +111,38 @@ TEST_F(Worlds, AnEndThatNobodyAskedForIsInTheHistory) {
 TEST_F(Worlds, ASupervisorRestartsWhatEndsByItself) {
   Scenario restarted = scenario({shell("exit 1")});
   restarted.actors[0].on_exit = ActorConfig::OnExit::restart;
-  restarted.horizon = 9500ms;
+  restarted.horizon = 3min + 1s;  // after 1, 2, 4, 8, 16, 32, 32, 32, 32 s
   use(std::move(restarted));
   const Execution execution = run();
   EXPECT_EQ(finish_of(execution).reason, "horizon");
   EXPECT_EQ(events_of<Started>(execution, "a-1").size(), 10U);
+}
+
+TEST_F(Worlds, WhatHasLivedForAMinuteIsRestartedAtOnce) {
+  Scenario restarted = scenario({shell("sleep 60; exit 1")});
+  restarted.actors[0].on_exit = ActorConfig::OnExit::restart;
+  restarted.horizon = 5min;
+  use(std::move(restarted));
+  EXPECT_EQ(events_of<Started>(run(), "a-1").size(), 5U);
+}
+
+TEST_F(Worlds, TwoRowsOfOneKeyAreAScenarioErrorBeforeAnybodyRunsAndTheSystemsDoingAfterwards) {
+  Scenario doubled = scenario({shell("sqlite3 ledger.db \"INSERT INTO twice VALUES ('k', 'pending')\"")});
+  doubled.ledger.setup += ";CREATE TABLE twice (k, s); INSERT INTO twice VALUES ('k', 'delivered');";
+  doubled.ledger.rows = "SELECT k AS key, s AS state FROM twice";
+  use(doubled);
+  const Execution execution = run();
+  const auto changes = events_of<LedgerChanged>(execution, "a-1");
+  ASSERT_EQ(changes.size(), 1U) << story(execution);
+  EXPECT_EQ(std::get<LedgerChanged>(changes[0]->body).rows, 2);
+  EXPECT_EQ(std::get<LedgerChanged>(changes[0]->body).to, JobState::pending);
+
+  doubled.ledger.setup += "INSERT INTO twice VALUES ('k', 'pending');";
+  use(doubled);
+  const Result<Execution> refused = runner_->run({.scenario = "test", .seed = 1, .faults = {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ExitCode::usage);
+  EXPECT_THAT(refused.error().message, HasSubstr("the key k 2 times before anybody has run"));
 }
 
 TEST_F(Worlds, ACommandThatIsNotThereIsAUsageError) {

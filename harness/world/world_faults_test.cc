@@ -57,6 +57,25 @@ TEST_F(Faults, ALateAnswerIsAnAnswer) {
   EXPECT_EQ(output_of(send("late downstream at after_accept for 5s")), "200 read 5\n");
 }
 
+TEST_F(Faults, ADownstreamMayAnswerARepeatInItsOwnWayAndKnowItLate) {
+  const std::string twice = R"(
+import http.client, time
+for n in range(3):
+    c = http.client.HTTPConnection('127.0.0.1', 8080)
+    c.request('POST', '/send', 'body', {'Idempotency-Key': 'k1'})
+    print(c.getresponse().status, end=' ')
+    time.sleep(1)
+)";
+  Scenario s = scenario({python(twice)});
+  s.downstream.accepted_status = 204;
+  s.downstream.known_key_status = 409;
+  use(s);
+  EXPECT_EQ(output_of(run("")), "204 409 409 ");
+  s.downstream.key_lag = 1500ms;
+  use(s);
+  EXPECT_EQ(output_of(run("")), "204 204 409 ");
+}
+
 TEST_F(Faults, WhatIsAcceptedDependsOnWhenTheFaultStrikes) {
   EXPECT_THAT(events_of<Accepted>(send("drop downstream at before_accept"), "a-1"), SizeIs(0));
   EXPECT_THAT(events_of<Accepted>(send("drop downstream at after_accept"), "a-1"), SizeIs(1));

@@ -78,7 +78,9 @@ TEST_F(Templates, AFileMadeWhereTheProgramHasLookedAroundMakesTheNextIncarnation
 }
 
 TEST_F(Templates, AFolderThatIsOnlySyncedIsNoOther) {
-  use_worker("import os, helper\nos.fsync(os.open('.', os.O_RDONLY))\nos.access('/halfsent/at/synced', 0)\n");
+  use_worker(
+      "import os, helper\nos.access('/halfsent/at/first', 0)\nos.fsync(os.open('.', "
+      "os.O_RDONLY))\nos.access('/halfsent/at/synced', 0)\n");
   const Execution forked = run("kill a-1 at at:synced", 1, StartMode::fork);
   EXPECT_EQ(forked.forked, 2);
   expect_same(forked, run("kill a-1 at at:synced"));

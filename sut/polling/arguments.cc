@@ -1,0 +1,67 @@
+#include "arguments.h"
+
+#include <charconv>
+
+#include "defect.h"
+
+namespace reference {
+namespace {
+
+struct Number {
+  std::string_view option;
+  Seconds Terms::*seconds = nullptr;
+  int Terms::*count = nullptr;
+};
+
+constexpr Number numbers[] = {
+    {.option = "--lease", .seconds = &Terms::lease_s},
+    {.option = "--poll", .seconds = &Terms::poll_s},
+    {.option = "--send-timeout", .seconds = &Terms::send_timeout_s},
+    {.option = "--retry-delay", .seconds = &Terms::retry_delay_s},
+    {.option = "--render", .seconds = &Terms::render_s},
+    {.option = "--archive", .seconds = &Terms::archive_s},
+    {.option = "--max-attempts", .count = &Terms::max_attempts},
+    {.option = "--sweep-page", .count = &Terms::sweep_page},
+};
+
+bool set_number(Terms& terms, std::string_view option, std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return false;
+  for (const Number& number : numbers) {
+    if (number.option != option) continue;
+    if (number.seconds != nullptr) terms.*number.seconds = value;
+    if (number.count != nullptr) terms.*number.count = value;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Arguments> parse_arguments(const std::vector<std::string>& words) {
+  if (words.size() < 3) return std::nullopt;
+  Arguments arguments{.role = words[0], .name = words[1], .database = words[2], .url = {}, .terms = {}};
+  std::size_t next = 3;
+  if (arguments.role == "worker") {
+    if (words.size() < 4) return std::nullopt;
+    arguments.url = words[next++];
+  } else if (arguments.role != "reaper") {
+    return std::nullopt;
+  }
+  bool chosen = false;
+  for (; next + 1 < words.size(); next += 2) {
+    const std::string& option = words[next];
+    const std::string& value = words[next + 1];
+    if (option == "--on-doubt" && (value == "retry" || value == "flag")) {
+      arguments.terms.on_doubt = value == "flag" ? OnDoubt::flag : OnDoubt::retry;
+      chosen = true;
+    } else if (!(option == "--defect" && seed(value)) && !set_number(arguments.terms, option, value)) {
+      return std::nullopt;
+    }
+  }
+  if (next != words.size() || !chosen) return std::nullopt;
+  return arguments;
+}
+
+}  // namespace reference

@@ -1,0 +1,101 @@
+#include "seeded_recovery.h"
+
+#include <vector>
+
+#include "defect.h"
+
+namespace reference {
+namespace {
+
+constexpr std::string_view free_by_key =
+    "UPDATE digest_jobs SET state = 'pending', owner = NULL, lease_until = NULL, retry_at = 0 WHERE digest_key = :key";
+
+// Writes by a list that was read before: in between the holder may have marked the job.
+void sweep_a_snapshot(Database& db) {
+  std::vector<std::string> keys;
+  {
+    Query look = db.query("SELECT digest_key FROM digest_jobs WHERE state = 'leased' AND lease_until <= unixepoch()");
+    while (look.step()) keys.push_back(look.text(0));
+  }
+  for (const std::string& key : keys) db.query(free_by_key).with(":key", key).change();
+}
+
+// Nobody takes longer than half a lease, do they?
+void sweep_by_age(Database& db, const Terms& terms) {
+  Query sweep = db.query(
+      "UPDATE digest_jobs SET state = 'pending', owner = NULL, lease_until = NULL"
+      " WHERE state = 'leased' AND lease_until - :half <= unixepoch()");
+  sweep.with(":half", terms.lease_s / 2).change();
+}
+
+// The page is cut before the rows that can be touched are chosen.
+void sweep_first_page(Database& db, const Terms& terms) {
+  Query sweep = db.query(
+      "UPDATE digest_jobs SET state = 'pending', owner = NULL, lease_until = NULL"
+      " WHERE digest_key IN (SELECT digest_key FROM digest_jobs WHERE state IN ('leased', 'needs_review')"
+      "   ORDER BY digest_key LIMIT :page) AND state = 'leased' AND lease_until <= unixepoch()");
+  sweep.with(":page", terms.sweep_page).change();
+}
+
+// Jobs are recovered through the rows of workers that have been silent for a lease.
+void sweep_by_owner(Database& db, const std::string& owner, const Terms& terms) {
+  {
+    Query seen = db.query(
+        "INSERT INTO workers (name, seen_at) VALUES (:name, unixepoch())"
+        " ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at");
+    seen.with(":name", owner).change();
+  }
+  if (has(Defect::owner_row_pruned)) {
+    Query prune = db.query("DELETE FROM workers WHERE seen_at + :lease <= unixepoch()");
+    prune.with(":lease", terms.lease_s).change();
+  }
+  Query sweep = db.query(
+      "UPDATE digest_jobs SET state = 'pending', owner = NULL, lease_until = NULL WHERE state = 'leased'"
+      " AND owner IN (SELECT name FROM workers WHERE seen_at + :lease <= unixepoch())");
+  sweep.with(":lease", terms.lease_s).change();
+}
+
+void delete_exhausted(Database& db, const Terms& terms) {
+  Query gone =
+      db.query("DELETE FROM digest_jobs WHERE state = 'leased' AND lease_until <= unixepoch() AND attempts >= :max");
+  gone.with(":max", terms.max_attempts).change();
+}
+
+}  // namespace
+
+bool recovers_wrongly() {
+  return has_any({Defect::stale_sweep, Defect::sweep_by_age, Defect::first_page_only, Defect::owner_row_pruned,
+                  Defect::owner_name_reused, Defect::sweep_at_start_only, Defect::claim_deletes});
+}
+
+void before_sweep(Database& db, const Terms& terms) {
+  if (has(Defect::exhausted_deleted)) delete_exhausted(db, terms);
+}
+
+void sweep_wrongly(Database& db, const std::string& owner, const Terms& terms) {
+  if (has(Defect::stale_sweep)) sweep_a_snapshot(db);
+  if (has(Defect::sweep_by_age)) sweep_by_age(db, terms);
+  if (has(Defect::first_page_only)) sweep_first_page(db, terms);
+  if (has_any({Defect::owner_row_pruned, Defect::owner_name_reused})) sweep_by_owner(db, owner, terms);
+}
+
+void start_wrongly(Database& db, const std::string&, const Terms&) {
+  if (has_any({Defect::owner_row_pruned, Defect::owner_name_reused})) {
+    db.query("CREATE TABLE IF NOT EXISTS workers (name TEXT PRIMARY KEY, seen_at INTEGER NOT NULL)").change();
+  }
+  if (has(Defect::sweep_at_start_only)) sweep_a_snapshot(db);
+  if (has(Defect::reclaim_at_start)) {
+    Query reclaim =
+        db.query("UPDATE digest_jobs SET state = 'pending', owner = NULL, lease_until = NULL WHERE state = 'leased'");
+    reclaim.change();
+  }
+}
+
+std::string holder_name(Database& db, const std::string& name) {
+  if (!has(Defect::owner_row_pruned)) return name;
+  Query random = db.query("SELECT hex(randomblob(4))");
+  random.step();
+  return name + "/" + random.text(0);
+}
+
+}  // namespace reference
