@@ -66,8 +66,8 @@ class Drills(AcceptanceTest):
         file = self.variant("staging_drill", 'longest_block = "90s"', 'longest_block = "30s"')
         done = self.halfsent("run", file, "--system", "polling_cpp")
         self.assert_code(done, 1)
-        self.assertRegex(done.stdout, r"BROKEN +longest_block\n +why +the lease of worker-3 on 4103:2026-W33 was abandoned "
-                                      r"at 5\.\d+ s and blocked the job for 55\.\d+ s; the scenario allows 30s\n")
+        self.assertRegex(done.stdout, r"BROKEN +longest_block, 4103:2026-W33\n +why +the lease of worker-3 on "
+                                      r"4103:2026-W33 was abandoned at 5\.\d+ s and blocked the job for 55\.\d+ s; the scenario allows 30s\n")
 
     def test_a_drill_repeats_exactly(self):
         done = self.halfsent("run", DRILLS / "staging_drill.toml", "--system", "polling_python")
@@ -87,6 +87,21 @@ class Drills(AcceptanceTest):
         said = self.drill("insert_replaces")
         self.assert_systems(said, "insert_replaces", [NAIVE])
         self.assertIn("DUPLICATE     4187:2026-W33\n", said[f"insert_replaces.{NAIVE}"])
+
+    def test_a_second_region_schedules_what_a_late_one_does_not_and_nothing_is_sent_twice(self):
+        said = self.drill("region_delay")
+        self.assert_systems(said, "region_delay", [f"{system}_flag" for system in RIGHT])
+        for system, text in said.items():
+            with self.subTest(system):
+                self.assertEqual(text.count("held: 3 jobs once, 0 flagged; 3 effects, 0 repeats recognised"), 4)
+
+    def test_a_region_that_promotes_a_ledger_of_its_own_doubles_every_customer_by_name(self):
+        said = self.drill("region_promoted")
+        self.assert_systems(said, "region_promoted", [NAIVE])
+        for customer in (4187, 4188, 4189):
+            self.assertRegex(said[f"region_promoted.{NAIVE}"],
+                             rf"DUPLICATE +{customer}:2026-W33\n +why +accepted twice: "
+                             "from standby-1 at .* and from worker-")
 
     def test_a_stopped_worker_keeps_its_job_until_the_lease_has_run_out(self):
         said = self.drill("stop_after_claim")
@@ -124,7 +139,8 @@ class Drills(AcceptanceTest):
     def test_what_cannot_be_is_told(self):
         for args, message in [
                 (("run", DRILLS / "lost_response.toml", "--system", "nowhere.toml"), "cannot read the scenario"),
-                (("run", "scenarios/polling_cpp.toml", "--system", "polling_cpp"), "--system is for the plans of a drill"),
+                (("run", "scenarios/polling_cpp.toml", "--system", "polling_cpp"),
+                 "--system is for the plans of a drill"),
                 (("replay", "scenario lost_response.nobody"), "is no drill on a system nobody"),
                 (("replay", "scenario nothing.polling_cpp"), "no drill of that name"),
         ]:

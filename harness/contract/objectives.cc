@@ -85,10 +85,9 @@ void judge_expectations(const Operations& seen, const Expectations& expected, bo
     compare.number("attempts " + quote_key(key), wanted, found);
   }
   if (expected.oldest_pending && *expected.oldest_pending != seen.oldest_pending()) {
-    verdict.broken.push_back(
-        {.invariant = "oldest_pending",
-         .why = fmt::format("{} expected, {} found", format_duration(*expected.oldest_pending),
-                            in_seconds(seen.oldest_pending()))});
+    verdict.broken.push_back({.invariant = "oldest_pending",
+                              .why = fmt::format("{} expected, {} found", format_duration(*expected.oldest_pending),
+                                                 in_seconds(seen.oldest_pending()))});
   }
 }
 

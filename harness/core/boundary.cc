@@ -102,6 +102,9 @@ class Namer {
     } else if (was_due && is_terminal) {
       name_transaction(life, change.key, BoundaryName::before_mark, BoundaryName::in_mark);
       life.at_next_stop.emplace_back(BoundaryName::after_mark, change.key);
+    } else if (change.from == JobState::none && change.to == JobState::pending) {
+      name_transaction(life, change.key, BoundaryName::before_schedule, BoundaryName::in_schedule);
+      life.at_next_stop.emplace_back(BoundaryName::after_schedule, change.key);
     }
     if (change.to != JobState::leased) life.close(change.key);
   }

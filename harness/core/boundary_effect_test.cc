@@ -119,7 +119,7 @@ TEST(BoundaryTable, HasEveryNameOnceWithASummary) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     EXPECT_FALSE(info.summary.empty());
   }
-  EXPECT_EQ(boundary_table().front().name, "before_claim");
+  EXPECT_EQ(boundary_table().front().name, "before_schedule");
   EXPECT_EQ(names.count("after_accept") + names.count("ledger_write") + names.count("at:NAME"), 3U);
 }
 

@@ -16,7 +16,11 @@ struct Row {
   BoundaryInfo info;
 };
 
-constexpr std::array<Row, 30> rows = {{
+constexpr std::array<Row, 33> rows = {{
+    {BoundaryName::before_schedule,
+     {"before_schedule", "the last stop without a ledger lock before the transaction that writes a new job"}},
+    {BoundaryName::in_schedule, {"in_schedule", "the n-th stop inside the transaction that writes a new job"}},
+    {BoundaryName::after_schedule, {"after_schedule", "the first stop after the job is in the ledger"}},
     {BoundaryName::before_claim,
      {"before_claim", "the last stop without a ledger lock before the transaction that leases the job"}},
     {BoundaryName::in_claim, {"in_claim", "the n-th stop inside the transaction that leases the job"}},

@@ -12,6 +12,9 @@ namespace halfsent {
 
 // In the order of boundary_table().
 enum class BoundaryName {
+  before_schedule,
+  in_schedule,
+  after_schedule,
   before_claim,
   in_claim,
   after_claim,

@@ -48,6 +48,17 @@ TEST(Boundary, OneJobFromClaimToMarkHasEveryCanonicalName) {
   EXPECT_THAT(story.names_at(rest), ElementsAre("file_write"));
 }
 
+TEST(Boundary, AJobThatAnActorWritesIsScheduledThere) {
+  Story story;
+  const Seq lock = story.lock();
+  const Seq write = story.write();
+  story.change("K", JobState::none, JobState::pending);
+  const Seq unlock = story.unlock();
+  EXPECT_THAT(story.names_at(lock), ElementsAre("before_schedule K"));
+  EXPECT_THAT(story.names_at(write), ElementsAre("in_schedule K"));
+  EXPECT_THAT(story.names_at(unlock), ElementsAre("after_schedule K"));
+}
+
 TEST(Boundary, KnowsWhereALedgerLockIsHeld) {
   Story story;
   story.lock();

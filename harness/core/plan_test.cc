@@ -193,7 +193,7 @@ TEST(PlanErrors, AWrongWordIsNamedWithItsPositionAndTheNearestOne) {
       {"scenario s\n\n  hodl w at after_claim", 3, 3, "'hodl' is not an action", "did you mean 'hold'?"},
       {"scenario s; xyzzy w", 1, 13, "'xyzzy'", "known: seed, kill, hold, term, switch, drop"},
       {"scenario s; kill w at aftr_acept k", 1, 23, "'aftr_acept' is not a boundary", "did you mean 'after_accept'?"},
-      {"scenario s; kill w at moon k", 1, 23, "'moon' is not a boundary", "known: before_claim, in_claim"},
+      {"scenario s; kill w at moon k", 1, 23, "'moon' is not a boundary", "known: before_schedule, in_schedule"},
       {"scenario s; drop downstream at after_claim k", 1, 32, "of the downstream",
        "known: before_accept, after_accept"},
       {"scenario s; kill w ta after_claim", 1, 20, "'at BOUNDARY' is expected here, not 'ta'", "kill ACTOR"},

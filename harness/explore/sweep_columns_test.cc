@@ -55,7 +55,7 @@ class Written {
 Written two_workers() {
   Written written;
   written.by("worker-1").add(Started{}).by("worker-2").add(Started{});
-  return written.by("worker-1").add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending});
+  return written.by("").add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending}).by("worker-1");
 }
 
 std::vector<std::string> column(const SweepPlan& plan, std::string_view label) {
@@ -108,7 +108,8 @@ TEST(SweepColumns, WhoIsKilledAtANamedWindowComesBackLateOrNeverOrAloneOfAll) {
 TEST(SweepColumns, NobodyStaysAwayForEverWhoLeavesNoPeer) {
   Written alone;
   alone.by("scheduler-1").add(Started{}).by("worker-1").add(Started{});
-  alone.add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending}).works();
+  alone.by("").add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending});
+  alone.by("worker-1").works();
   const SweepPlan of_one = swept(alone.history());
   EXPECT_THAT(column(of_one, "kill, late back"), testing::SizeIs(7));
   EXPECT_THAT(of_one.unused, testing::IsSupersetOf({"kill, never back", "kill all, one back"}));
@@ -181,7 +182,8 @@ TEST(SweepColumns, FaultsOfTheLedgerStrikeAtWhoeversStopAndEndBeforeTheLeaseDoes
 TEST(SweepColumns, WhoIsAloneIsNotPreempted) {
   Written alone;
   alone.by("worker-1").add(Started{});
-  alone.add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending}).works();
+  alone.by("").add(LedgerChanged{.key = "k", .from = JobState::none, .to = JobState::pending});
+  alone.by("worker-1").works();
   EXPECT_THAT(swept(alone.history()).unused, Contains("switch"));
   EXPECT_THAT(column(swept(two_workers().works().history()), "switch"), Contains("switch worker-1 at in_mark k"));
 }

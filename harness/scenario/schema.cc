@@ -270,10 +270,12 @@ void contract_max_attempts(Draft& draft, const Number& number) {
 }
 
 void contract_failed(Draft& draft, const Texts& words) {
+  draft.failed_words.clear();
   for (const Text& word : words.value) draft.failed_words.push_back(word);
 }
 
 void contract_eligible(Draft& draft, const Texts& jobs) {
+  draft.scenario.eligible.clear();
   std::set<std::string> listed;
   for (const Text& job : jobs.value) {
     if (!listed.insert(job.value).second)

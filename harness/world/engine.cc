@@ -76,6 +76,8 @@ bool Engine::all_settled() const {
   });
 }
 
+Nanoseconds Engine::quiet_until() const { return std::max(last_change_, disturbed_until_) + scenario_.quiet; }
+
 std::optional<Finished> Engine::finished() {
   if (gave_up_) return gave_up_;
   if (clock_.now() >= scenario_.horizon) return Finished{.reason = "horizon"};
@@ -84,10 +86,7 @@ std::optional<Finished> Engine::finished() {
            std::any_of(actor->processes.begin(), actor->processes.end(), [](const auto& p) { return !p->dead; });
   });
   if (!anybody && late_.empty()) return Finished{.reason = "all exited"};
-  const bool held =
-      std::any_of(actors_.begin(), actors_.end(), [](const auto& actor) { return actor->held_until.has_value(); });
-  if (all_settled() && !held && late_.empty() && clock_.now() >= last_change_ + scenario_.quiet)
-    return Finished{.reason = "drained"};
+  if (all_settled() && late_.empty() && clock_.now() >= quiet_until()) return Finished{.reason = "drained"};
   return std::nullopt;
 }
 

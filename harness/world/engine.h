@@ -86,6 +86,9 @@ class Engine {
   Result<void> prepare();
   std::optional<Finished> finished();
   [[nodiscard]] bool all_settled() const;  // every row is delivered or flagged
+  // When a settled world counts as drained: the quiet time after the last change and the end of what was planned.
+  [[nodiscard]] Nanoseconds quiet_until() const;
+  void disturbed_until(Nanoseconds when) { disturbed_until_ = std::max(disturbed_until_, when); }
   void end_world(const Finished& how);
   void fail(Error error);                                // the first error wins; the loop ends
   void give_up(std::string reason, std::string detail);  // the run cannot be judged
@@ -293,6 +296,7 @@ class Engine {
   std::vector<LedgerRow> rows_;
   std::optional<std::vector<LedgerRow>> cold_rows_;  // last reported as different; none: the views are the same
   Nanoseconds last_change_{0};
+  Nanoseconds disturbed_until_{0};  // by faults that last, and until those come back whom the plan has killed
   std::optional<Nanoseconds> busy_until_;
   std::optional<Nanoseconds> read_only_until_;
   std::deque<std::vector<char>> kept_ledgers_;  // what was committed, the newest last: as many as a failover may need

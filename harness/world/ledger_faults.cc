@@ -10,6 +10,7 @@
 namespace halfsent {
 
 void Engine::apply_to_ledger(const Fault& fault) {
+  disturbed_until(clock_.now() + fault.duration);
   switch (fault.kind) {
     case FaultKind::busy:
       busy_until_ = clock_.now() + fault.duration;

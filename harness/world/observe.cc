@@ -100,6 +100,7 @@ void Engine::observe_end_of(Process& process) {
   switch (actor.restart) {
     case RestartMode::after:
       actor.restart_at = clock_.now() + actor.restart_delay;
+      disturbed_until(*actor.restart_at);
       break;
     case RestartMode::never:
       actor.finished = true;

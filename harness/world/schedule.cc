@@ -387,8 +387,8 @@ std::optional<Nanoseconds> Engine::nearest_deadline() const {
   }
   for (const LateAnswer& answer : late_) consider(answer.due);
   if (busy_until_ && *busy_until_ > clock_.now()) consider(*busy_until_);
-  // Where the quiet time is over and something is still outstanding (a hold, a late answer), that is waited for.
-  if (const Nanoseconds quiet = last_change_ + scenario_.quiet; all_settled() && quiet > clock_.now()) consider(quiet);
+  // Where the quiet time is over and a late answer is still outstanding, that is waited for.
+  if (all_settled() && quiet_until() > clock_.now()) consider(quiet_until());
   return nearest;
 }
 

@@ -135,9 +135,11 @@ bool Engine::serve_fault(RequestId id, bool accepted) {
       answer_request(id, {.status = fault->status});
       return true;
     case FaultKind::stall:
+      disturbed_until(clock_.now() + fault->duration);
       late_.push_back({.due = clock_.now() + fault->duration, .id = id, .how = {.mode = AnswerMode::drop}});
       return true;
     case FaultKind::late:
+      disturbed_until(clock_.now() + fault->duration);
       late_.push_back({.due = clock_.now() + fault->duration, .id = id, .how = {}, .accept_first = !accepted});
       return true;
     default:

@@ -77,6 +77,7 @@ void Engine::apply_to_actor(const Fault& fault, Actor& actor, const std::vector<
       return;
     case FaultKind::hold:
       actor.held_until = clock_.now() + fault.duration;
+      disturbed_until(*actor.held_until);
       return;
     case FaultKind::switch_:
       actor.switched = true;
@@ -90,6 +91,7 @@ void Engine::apply_to_actor(const Fault& fault, Actor& actor, const std::vector<
     case FaultKind::refuse:
       actor.refused = true;
       if (fault.duration.count() > 0) actor.refused_until = clock_.now() + fault.duration;
+      disturbed_until(clock_.now() + fault.duration);
       return;
     case FaultKind::skew:
     case FaultKind::step:

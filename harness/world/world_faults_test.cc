@@ -190,6 +190,16 @@ TEST_F(Faults, AHoldStopsOneActorForItsTime) {
   EXPECT_THAT(events_of<Released>(execution, "a-1"), SizeIs(1));
 }
 
+TEST_F(Faults, ASettledWorldIsNotOverBeforeWhoIsHeldOrComesBackHasHadItsTime) {
+  Scenario settled =
+      scenario({python("import os, time\nos.access('/halfsent/at/here', 0)\ntime.sleep(1)\nprint('went on')"),
+                shell("sleep 100000")});
+  settled.ledger.setup += "UPDATE jobs SET s = 'delivered';";
+  use(settled);
+  EXPECT_EQ(output_of(run("hold a-1 at at:here for 10min")), "went on\n");
+  EXPECT_EQ(output_of(run("restart a-1 after 10min; kill a-1 at at:here"), "a-1", 2), "went on\n");
+}
+
 // A child announces the point while the root sleeps: the signal finds it there.
 constexpr const char* sleeper = R"(
 import os, signal, sys, time
