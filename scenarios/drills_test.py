@@ -67,7 +67,8 @@ class Drills(AcceptanceTest):
         done = self.halfsent("run", file, "--system", "polling_cpp")
         self.assert_code(done, 1)
         self.assertRegex(done.stdout, r"BROKEN +longest_block, 4103:2026-W33\n +why +the lease of worker-3 on "
-                                      r"4103:2026-W33 was abandoned at 5\.\d+ s and blocked the job for 55\.\d+ s; the scenario allows 30s\n")
+                                      r"4103:2026-W33 was abandoned at 5\.\d+ s"
+                                      r" and blocked the job for 55\.\d+ s; the scenario allows 30s\n")
 
     def test_a_drill_repeats_exactly(self):
         done = self.halfsent("run", DRILLS / "staging_drill.toml", "--system", "polling_python")

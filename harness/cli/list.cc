@@ -32,6 +32,9 @@ Result<std::vector<fs::path>> scenario_files(const fs::path& folder) {
     return Error{.code = ExitCode::usage,
                  .message = fmt::format("there is no scenario (*.toml) in {}", folder.string()),
                  .mend = "name the folder of your scenarios: halfsent list scenarios FOLDER"};
+  std::error_code no_drills;
+  for (fs::directory_iterator it(folder / "drills", no_drills), end; !no_drills && it != end; it.increment(no_drills))
+    if (it->path().extension() == ".toml") files.push_back(it->path());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -47,7 +50,9 @@ ExitCode list_scenarios(const ListOptions& options, const Style& style) {
   std::vector<ListedScenario> rows;
   for (const fs::path& file : *files) {
     const Result<Scenario> scenario = load_scenario(file);
-    if (scenario) {
+    if (scenario && !scenario->runs.empty()) {
+      rows.push_back({fs::relative(file, options.folder).replace_extension().string(), "drill", scenario->description});
+    } else if (scenario) {
       rows.push_back({scenario->name, scenario->expect_violation ? "violated" : "held", scenario->description});
     } else {
       rows.push_back({file.filename().string(), "cannot be read", scenario.error().to_string()});
