@@ -243,6 +243,7 @@ class Engine {
   [[nodiscard]] std::string world_path(Thread& thread, int folder_fd, const std::string& path) const;
   [[nodiscard]] std::string watched_name(const std::string& absolute) const;  // empty: not of the world
   [[nodiscard]] std::string target_of(Process& process, int fd) const;
+  [[nodiscard]] std::string locked_file(Process& process, int fd) const;  // its watched name
   [[nodiscard]] UniqueFd duplicate(const Process& process, int fd) const;
   [[nodiscard]] std::string draw(Process& process, std::size_t bytes) const;  // the next random bytes of the process
   [[nodiscard]] VirtualTimer& timer_of(Process& process, int id);
@@ -296,6 +297,8 @@ class Engine {
   std::vector<LedgerRow> rows_;
   std::optional<std::vector<LedgerRow>> cold_rows_;  // last reported as different; none: the views are the same
   Nanoseconds last_change_{0};
+  int advances_ = 0;                // of the clock
+  int names_ = 0;                   // how often names of files may have changed
   Nanoseconds disturbed_until_{0};  // by faults that last, and until those come back whom the plan has killed
   std::optional<Nanoseconds> busy_until_;
   std::optional<Nanoseconds> read_only_until_;

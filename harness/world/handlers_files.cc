@@ -1,6 +1,7 @@
 // System calls on files, sockets and locks: the effects.
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/openat2.h>
 #include <netinet/in.h>
 #include <sys/file.h>
@@ -90,6 +91,19 @@ UniqueFd Engine::duplicate(const Process& process, int fd) const {
 std::string Engine::target_of(Process& process, int fd) const {
   if (!process.descriptor_folder) process.descriptor_folder = open_descriptor_folder(process.pid);
   return descriptor_target(process.descriptor_folder, fd);
+}
+
+// The way through /proc costs more than all else that a lock call needs.
+std::string Engine::locked_file(Process& process, int fd) const {
+  static const pid_t self = ::getpid();
+  LockedFile& known = process.locked_file;
+  if (known.fd == fd && known.names == names_ &&
+      ::syscall(SYS_kcmp, process.pid, self, KCMP_FILE, fd, known.copy.get()) == 0)
+    return known.name;
+  std::string name = watched_name(target_of(process, fd));
+  if (ends_with_shm(name) && probe_->owns_file(name))
+    known = {.copy = duplicate(process, fd), .fd = fd, .name = name, .names = names_};
+  return name;
 }
 
 // Relative to the world's working folder; "" when the path is not of the world or the file has been deleted.
@@ -203,6 +217,7 @@ void Engine::handle_path_effect(Thread& thread, const SyscallRule& rule) {
                   rule.number == SYS_linkat;
   const auto path = read_remote_string(thread.tid, call.args[at ? 1 : 0]);
   if (!path) return go_on(thread);
+  ++names_;
   Effect effect{
       .stop = {.call = std::string(rule.name),
                .object = watched_name(world_path(thread, at ? static_cast<int>(call.args[0]) : AT_FDCWD, *path))}};
@@ -288,7 +303,7 @@ void Engine::handle_lock(Thread& thread, const SyscallRule& rule) {
   const auto& call = thread.notification.data;
   const int fd = static_cast<int>(call.args[0]);
   const int command = static_cast<int>(call.args[1]);
-  const std::string name = watched_name(target_of(*thread.process, fd));
+  const std::string name = locked_file(*thread.process, fd);
   const bool of_ledger = !name.empty() && probe_->owns_file(name);
   Effect effect{.stop = {.call = std::string(rule.name), .object = name.empty() ? "file" : name}, .fd = fd};
   std::optional<Wait> wait;

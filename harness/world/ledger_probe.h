@@ -44,14 +44,16 @@ class LedgerProbe {
  public:
   virtual ~LedgerProbe() = default;
 
-  // What may have happened to the ledger's files since the last call.
-  enum class Since { written, created_or_removed };
+  // What may have happened to the ledger's files since the last call: stores to memory that they share, and nothing
+  // else; also writes; also files that came or went.
+  enum class Since { memory, written, created_or_removed };
 
   // Cheap: a few dozen bytes are read (SQLite in rollback mode: the database file). True when the live view may differ
   // from the last live(); true at first, but false as long as there is no ledger yet and none was seen.
   virtual Result<bool> changed(Since since = Since::created_or_removed) = 0;
 
-  // Rows of the live view ordered by key. Errors: a rows query that fails or returns no key, a file that is no
+  // Rows of the live view ordered by key. Called directly after changed() it takes the ledger to be as that has seen
+  // it. Errors: a rows query that fails or returns no key, a file that is no
   // database (ExitCode::usage with the mend).
   virtual Result<std::vector<LedgerRow>> live() = 0;
 

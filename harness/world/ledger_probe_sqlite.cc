@@ -39,6 +39,7 @@ bool overlaps(std::int64_t start, std::int64_t length, std::int64_t first, std::
 }
 
 std::string normal(const std::string& relative_path) {
+  if (relative_path.find('/') == std::string::npos) return relative_path;
   return std::filesystem::path(relative_path).lexically_normal().string();
 }
 
@@ -55,12 +56,22 @@ SqliteLedgerProbe::SqliteLedgerProbe(LedgerConfig config, const std::filesystem:
     : config_(std::move(config)), name_(normal(config_.path)), files_(world, name_), scratch_(std::move(scratch)) {}
 
 Result<bool> SqliteLedgerProbe::changed(Since since) {
+  if (since == Since::memory && latest_ && seen_) {
+    const auto same = files_.same_index(*latest_);
+    if (!same) return same.error();
+    if (*same && latest_->identity == seen_->look.identity) {
+      stands_ = true;
+      return false;
+    }
+  }
+  stands_ = cold_known_ = false;
   auto look = files_.look(since == Since::created_or_removed);
   if (!look) return look.error();
-  last_look_ = *look;
-  if (!seen_) return look->view != View::absent;
-  if (look->view == View::journal && last_rows_stand(*look)) return false;
-  return look->identity != seen_->look.identity;
+  latest_ = std::move(*look);
+  fresh_ = from_changed_ = true;
+  if (!seen_) return latest_->view != View::absent;
+  if (latest_->view == View::journal && last_rows_stand(*latest_)) return false;
+  return latest_->identity != seen_->look.identity;
 }
 
 bool SqliteLedgerProbe::last_rows_stand(const Look& look) const {
@@ -98,33 +109,53 @@ Result<std::vector<LedgerRow>> SqliteLedgerProbe::rows_at(const Look& look) {
 
 Result<std::vector<LedgerRow>> SqliteLedgerProbe::live() {
   for (int i = 0; i < kLooks; ++i) {
-    auto before = files_.look();
-    if (!before) return before.error();
-    auto rows = rows_at(*before);
-    const auto after = files_.look();
+    if (!std::exchange(from_changed_, false)) {
+      auto look = files_.look();
+      if (!look) return look.error();
+      latest_ = std::move(*look);
+    }
+    stands_ = cold_known_ = false;
+    auto rows = rows_at(*latest_);
+    const auto after = files_.look(false);
     if (!after) return after.error();
-    if (after->identity != before->identity) continue;
+    if (after->identity != latest_->identity) continue;
     if (!rows) return rows.error();
-    last_look_ = *before;
-    seen_ = Seen{.look = std::move(*before), .rows = *rows};
+    fresh_ = true;
+    seen_ = Seen{.look = *latest_, .rows = *rows};
     return rows;
   }
   return Error{.message = fmt::format("the ledger {} changes faster than it can be read", printable(config_.path))};
 }
 
 Result<std::optional<std::vector<LedgerRow>>> SqliteLedgerProbe::cold() {
-  if (!last_look_) {
+  from_changed_ = false;
+  if (std::exchange(stands_, false) && cold_known_) return cold_;
+  if (!std::exchange(fresh_, false)) {
     auto look = files_.look();
     if (!look) return look.error();
-    last_look_ = std::move(*look);
+    latest_ = std::move(*look);
   }
-  const Look look = *std::exchange(last_look_, std::nullopt);
-  const auto differs = files_.recovery_may_differ(look);
+  const auto differs = files_.recovery_may_differ(*latest_);
   if (!differs) return differs.error();
-  if (!*differs) return std::optional<std::vector<LedgerRow>>{};
-  auto rows = recovered_rows();
-  if (!rows) return rows.error();
-  return std::optional(std::move(*rows));
+  cold_.reset();
+  if (*differs) {
+    auto rows = latest_->view == View::log ? rows_after_recovery() : recovered_rows();
+    if (!rows) return rows.error();
+    cold_ = std::move(*rows);
+  }
+  cold_known_ = true;
+  return cold_;
+}
+
+// What recovered_rows() would find, without a copy: of a log that has an index nothing else is recovered.
+Result<std::vector<LedgerRow>> SqliteLedgerProbe::rows_after_recovery() {
+  Look look = *latest_;
+  auto index = files_.recovered_index();
+  if (!index) return index.error();
+  look.index = std::move(*index);
+  auto image = files_.read_image(look);
+  if (!image) return image.error();
+  return reader_.rows(config_, std::move(*image));
 }
 
 Result<std::vector<char>> SqliteLedgerProbe::image() {
@@ -152,8 +183,10 @@ std::vector<std::string> SqliteLedgerProbe::files() const {
 }
 
 bool SqliteLedgerProbe::owns_file(const std::string& relative_path) const {
-  const auto all = files();
-  return std::find(all.begin(), all.end(), normal(relative_path)) != all.end();
+  const std::string path = normal(relative_path);
+  if (!path.starts_with(name_)) return false;
+  const std::string_view rest = std::string_view(path).substr(name_.size());
+  return rest.empty() || rest == "-wal" || rest == "-shm" || rest == "-journal";
 }
 
 bool SqliteLedgerProbe::is_write_lock(const std::string& relative_path, std::int64_t start, std::int64_t length) const {

@@ -49,6 +49,7 @@ class SqliteLedgerProbe : public LedgerProbe {
   };
 
   Result<std::vector<LedgerRow>> rows_at(const sqlite::Look& look);
+  Result<std::vector<LedgerRow>> rows_after_recovery();
   Result<std::vector<LedgerRow>> recovered_rows();
   Result<std::vector<char>> recovered_image();
   [[nodiscard]] bool last_rows_stand(const sqlite::Look& look) const;
@@ -58,8 +59,13 @@ class SqliteLedgerProbe : public LedgerProbe {
   sqlite::DatabaseFiles files_;
   std::filesystem::path scratch_;
   sqlite::ImageReader reader_;
-  std::optional<Seen> seen_;  // by the last live()
-  std::optional<sqlite::Look> last_look_;
+  std::optional<Seen> seen_;            // by the last live()
+  std::optional<sqlite::Look> latest_;  // what the files were at the last look
+  bool fresh_ = false;                  // by changed() or live(), just now
+  bool from_changed_ = false;           // by changed(), just now
+  std::optional<std::vector<LedgerRow>> cold_;
+  bool cold_known_ = false;  // cold_ is that of latest_
+  bool stands_ = false;      // latest_ is still true: changed() has found so, just now
 };
 
 std::unique_ptr<LedgerProbe> make_sqlite_ledger_probe(const LedgerConfig& config, const std::filesystem::path& world,

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "harness/world/ledger_probe_sqlite_log.h"
+
 namespace halfsent::sqlite {
 namespace {
 
@@ -218,6 +220,7 @@ DatabaseFiles::DatabaseFiles(const std::filesystem::path& folder, const std::fil
       journal_(folder_, with_suffix(name, "-journal")) {}
 
 Result<Look> DatabaseFiles::look(bool names) {
+  looked_ = true;
   Look look;
   if (auto found = database_.refresh(!names); !found) return found.error();
   look.database = database_.facts();
@@ -266,6 +269,13 @@ Result<Look> DatabaseFiles::look(bool names) {
     append_bytes(look.identity, *log_hash);
   }
   return look;
+}
+
+Result<bool> DatabaseFiles::same_index(const Look& last) {
+  if (last.view != View::log) return false;
+  const auto bytes = index_.read(2 * kIndexCopyBytes);
+  if (!bytes) return bytes.error();
+  return *bytes == last.index->bytes;
 }
 
 Result<std::vector<char>> DatabaseFiles::read_image(const Look& look) {
@@ -331,6 +341,12 @@ Result<bool> DatabaseFiles::recovery_may_differ(const Look& look) {
   }
 }
 
+Result<WalIndex> DatabaseFiles::recovered_index() {
+  const auto log = log_.read_all();
+  if (!log) return log.error();
+  return recover_log(*log);
+}
+
 Result<std::filesystem::path> DatabaseFiles::copy_to(const std::filesystem::path& folder) {
   const std::filesystem::path copy = folder / name_.filename();
   remove_database(copy);
@@ -346,7 +362,8 @@ Result<std::filesystem::path> DatabaseFiles::copy_to(const std::filesystem::path
 
 pid_t DatabaseFiles::lock_holder(bool of_index, std::int64_t start, std::int64_t length) {
   TrackedFile& file = of_index ? index_ : database_;
-  return file.refresh() ? file.lock_holder(start, length) : 0;
+  // Whoever looks is told of each file that comes or goes, and has looked since.
+  return looked_ || file.refresh() ? file.lock_holder(start, length) : 0;
 }
 
 Result<bool> DatabaseFiles::uses_log() {

@@ -92,11 +92,18 @@ class DatabaseFiles {
   // `names`: files may have been created or removed since the last look.
   Result<Look> look(bool names = true);
 
+  // True when nothing but the wal-index can differ from `last`, the latest look, and it does not.
+  // REQUIRES: the files are those of the last look with `names`.
+  Result<bool> same_index(const Look& last);
+
   // Views plain and log: the whole database as one file in rollback format.
   Result<std::vector<char>> read_image(const Look& look);
 
   // False when recovery can find nothing but the live view.
   Result<bool> recovery_may_differ(const Look& look);
+
+  // View log: the index that recovery makes of the log.
+  Result<WalIndex> recovered_index();
 
   // Copies the database, its log and its journal (never the wal-index) into `folder` under the same names, over what is
   // there. Returns the copy of the database.
@@ -117,6 +124,7 @@ class DatabaseFiles {
   TrackedFile log_;
   TrackedFile index_;
   TrackedFile journal_;
+  bool looked_ = false;  // there was a look, so that all files are known
 };
 
 // Removes a copy of a database and everything beside it that belongs to it.

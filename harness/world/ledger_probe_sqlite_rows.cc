@@ -238,14 +238,18 @@ Result<std::vector<LedgerRow>> rows_of(const LedgerConfig& config, SQLite::Datab
 
 Result<std::vector<LedgerRow>> ImageReader::rows(const LedgerConfig& config, std::vector<char> image) {
   if (image.empty()) return std::vector<LedgerRow>{};
+  if (rows_ && image == image_) return *rows_;  // within a commit one view becomes the other
+  rows_.reset();
   // A moved vector keeps its buffer: the connection may still look at the previous one when it is given the next.
   const std::vector<char> previous = std::exchange(image_, std::move(image));
   const bool used_before = connection_.has_value();
   auto rows = read(config);
+  if (rows) rows_ = *rows;
   if (rows) return rows;
   // What a connection keeps from an earlier database (its text encoding) must not make this one fail.
   connection_.reset();
   if (used_before) rows = read(config);
+  if (rows) rows_ = *rows;
   if (!rows) connection_.reset();
   return rows;
 }

@@ -23,13 +23,14 @@ namespace halfsent::sqlite {
 // Reads databases held in memory, one after another, through one connection (opening one costs as much as a query).
 class ImageReader {
  public:
-  // `image`: a whole database in rollback format. Empty: no rows.
+  // `image`: a whole database in rollback format. Empty: no rows. `config`: always the same.
   Result<std::vector<LedgerRow>> rows(const LedgerConfig& config, std::vector<char> image);
 
  private:
   Result<std::vector<LedgerRow>> read(const LedgerConfig& config);
 
-  std::vector<char> image_;  // the connection points into it
+  std::vector<char> image_;                     // the connection points into it
+  std::optional<std::vector<LedgerRow>> rows_;  // of image_
   std::optional<SQLite::Database> connection_;
 };
 

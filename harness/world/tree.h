@@ -58,6 +58,16 @@ struct LockAttempt {
   std::int64_t length = 0;  // 0: to the end of the file
 };
 
+// A file of the ledger whose locks a process takes again and again, and how to know it again: `copy` is the worker's
+// open file, which the worker's descriptor still leads to if the kernel says that the two are one. Of files that are
+// locked by fcntl only, since a copy would keep any other lock.
+struct LockedFile {
+  UniqueFd copy;
+  int fd = -1;       // the worker's
+  std::string name;  // relative to the world's working folder
+  int names = -1;    // Engine::names_ when it had this name
+};
+
 // An effect that has not happened yet.
 struct Effect {
   Stopped stop;
@@ -123,6 +133,7 @@ struct Process {
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<VirtualTimer> timers;
   std::uint64_t random_calls = 0;
+  LockedFile locked_file;
   std::vector<LockAttempt> ledger_locks;  // those that it may hold: whether it was given them only the kernel knows
   std::optional<int> exit_code{};         // what it has told exit_group
   bool is_forked = false;                 // it, or its root, comes from a template, whose listener it shares
