@@ -233,7 +233,6 @@ class Collector {
   }
 
   bool judge_waiting() {
-    bool go_on = true;
     for (auto& [index, error] : std::exchange(waiting_, {})) {
       const SweepCell& cell = result_.sweep.cells.at(index);
       CellResult done{.cell = cell,
@@ -255,13 +254,14 @@ class Collector {
       } else {
         done.history = file;
       }
-      if (!done.error && exit_code(done.verdict) == ExitCode::violated && options_.stop_at_first_violation)
-        go_on = false;
+      if (!done.error && exit_code(done.verdict) == ExitCode::violated)
+        first_violation_ = std::min(first_violation_, index);
       cells_.emplace(index, std::move(done));
     }
     if (options_.progress)
       options_.progress(static_cast<int>(cells_.size()), static_cast<int>(result_.sweep.cells.size()));
-    return go_on;
+    if (!options_.stop_at_first_violation || first_violation_ == no_cell) return true;
+    return static_cast<std::size_t>(std::distance(cells_.begin(), cells_.find(first_violation_))) < first_violation_;
   }
 
   const Scenario& scenario_;
@@ -271,6 +271,8 @@ class Collector {
   std::optional<Error> failed_;
   std::map<std::size_t, std::optional<Error>> waiting_;
   std::map<std::size_t, CellResult> cells_;
+  static constexpr std::size_t no_cell = ~std::size_t{0};
+  std::size_t first_violation_ = no_cell;
 };
 
 // Reads the jobs' lines until all have ended, or the collector or a signal says stop.

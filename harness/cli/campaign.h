@@ -25,7 +25,7 @@ struct CampaignOptions {
   int jobs = 1;
   std::filesystem::path out;  // exists; every execution leaves NNNN.history.jsonl and NNNN.output.txt here
   bool keep_passes = false;   // otherwise the files of executions that passed are removed once they are judged
-  bool stop_at_first_violation = false;
+  bool stop_at_first_violation = false;  // first in the order of the sweep: all before it are executed
   std::function<void(int done, int total)> progress = {};
 };
 

@@ -10,6 +10,7 @@
 #include "harness/cli/campaign.h"
 #include "harness/cli/drill.h"
 #include "harness/cli/progress.h"
+#include "harness/cli/selfcheck.h"
 #include "harness/cli/stored_run.h"
 #include "harness/core/text.h"
 #include "harness/process/doctor.h"
@@ -24,12 +25,6 @@ void say(const std::string& text) { std::fwrite(text.data(), 1, text.size(), std
 void talk(const std::string& text) {
   std::fflush(stdout);
   std::fwrite(text.data(), 1, text.size(), stderr);
-}
-
-int job_count(const CommonOptions& common) {
-  if (common.jobs > 0) return common.jobs;
-  cpu_set_t allowed;
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
 }
 
 // A plan given as text, or as the name of a file that holds it.
@@ -233,6 +228,7 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
 }
 
 Result<Scenario> find_scenario(const Plan& plan, const fs::path& given) {
+  if (is_selfcheck(plan.scenario)) return find_selfcheck(plan.scenario, given);
   if (!given.empty()) {
     Result<Scenario> scenario = load_scenario(given);
     return scenario && !scenario->runs.empty() ? find_drill(plan.scenario, given) : scenario;
@@ -246,6 +242,12 @@ Result<Scenario> find_scenario(const Plan& plan, const fs::path& given) {
 }
 
 }  // namespace
+
+int job_count(const CommonOptions& common) {
+  if (common.jobs > 0) return common.jobs;
+  cpu_set_t allowed;
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
+}
 
 Result<void> check_actors(const Plan& plan, const Scenario& scenario) {
   std::vector<std::string> names = {std::string(all_actors)};

@@ -45,6 +45,9 @@ ExitCode doctor_command(const CommonOptions& common);
 // Every actor that the plan names is one of the scenario. Errors: ExitCode::usage.
 Result<void> check_actors(const Plan& plan, const Scenario& scenario);
 
+// How many worlds may run at once.
+int job_count(const CommonOptions& common);
+
 // Prints an error as one message on stderr and gives its exit code.
 ExitCode report(const Error& error);
 

@@ -11,6 +11,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/init.h"
 #include "harness/cli/list.h"
+#include "harness/cli/selfcheck.h"
 
 namespace halfsent {
 namespace {
@@ -103,6 +104,24 @@ CLI::App* add_windows(CLI::App& app, std::filesystem::path& scenario) {
   return windows;
 }
 
+CLI::App* add_selfcheck(CLI::App& app, SelfcheckOptions& options, CommonOptions& common) {
+  CLI::App* selfcheck =
+      app.add_subcommand("selfcheck", "Catch every seeded defect of the reference system, and accuse it of nothing");
+  selfcheck->footer(
+      "Examples:\n  halfsent selfcheck\n  halfsent selfcheck --defect M38 --defect never-marks\n"
+      "  halfsent selfcheck --without-invariant phantom --defect M38   # what would be missed without it");
+  selfcheck->add_option("--defect", options.only, "one of them, by id or switch (again for more); without it all");
+  selfcheck->add_option("--table", options.table, "the table of seeded defects")->capture_default_str();
+  selfcheck->add_option("--seed", options.seed, "seed of the worlds' randomness")->capture_default_str();
+  selfcheck->add_option("--out", common.out, "folder for histories")->capture_default_str();
+  selfcheck->add_option("--jobs", common.jobs, "worlds in parallel; 0: one for each CPU")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  add_without(*selfcheck, options.without);
+  selfcheck->add_flag("!--no-reference", options.reference, "only the defects, not the right system");
+  return selfcheck;
+}
+
 CLI::App* add_list(CLI::App& app, ListOptions& options) {
   CLI::App* list = app.add_subcommand("list", "List scenarios, faults, invariants, strategies and boundaries");
   list->footer("Examples:\n  halfsent list\n  halfsent list faults\n  halfsent list scenarios scenarios/");
@@ -144,6 +163,8 @@ int run(int argc, char** argv) {
   const CLI::App* replay_app = add_replay(app, replay_options, common);
   const CLI::App* windows_app = add_windows(app, windows_scenario);
   const CLI::App* list_app = add_list(app, list_options);
+  SelfcheckOptions selfcheck_options;
+  const CLI::App* selfcheck_app = add_selfcheck(app, selfcheck_options, common);
   InitOptions init_options;
   const CLI::App* init_app = add_init(app, init_options);
   CLI::App* doctor_app = app.add_subcommand("doctor", "Check what this machine allows, and name the mend");
@@ -162,6 +183,7 @@ int run(int argc, char** argv) {
   if (windows_app->parsed()) return static_cast<int>(windows_command(windows_scenario, common));
   if (list_app->parsed()) return static_cast<int>(list_command(list_options, common.style));
   if (init_app->parsed()) return static_cast<int>(init_command(init_options));
+  if (selfcheck_app->parsed()) return static_cast<int>(selfcheck_command(selfcheck_options, common));
   if (doctor_app->parsed()) return static_cast<int>(doctor_command(common));
   return static_cast<int>(ExitCode::usage);
 }

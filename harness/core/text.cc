@@ -154,4 +154,11 @@ std::string printable(std::string_view bytes) {
   return out;
 }
 
+std::string replace_all(std::string text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
 }  // namespace halfsent

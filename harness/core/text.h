@@ -27,4 +27,7 @@ bool is_valid_utf8(std::string_view bytes);
 // One line for people: what append_json_string escapes is shown as \n, \t, \r, \xNN or \u{NNNN}. Not reversible.
 std::string printable(std::string_view bytes);
 
+// `text` with every `what`, which is not empty, replaced.
+std::string replace_all(std::string text, std::string_view what, std::string_view with);
+
 }  // namespace halfsent

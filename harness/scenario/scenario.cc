@@ -287,13 +287,6 @@ void read_document(Draft& draft, const toml::table& document) {
   }
 }
 
-std::string replace_all(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-
 Error usage(std::string message, std::string mend, const fs::path& file, Place at = {}) {
   return {.code = ExitCode::usage,
           .message = std::move(message),

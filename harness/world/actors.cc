@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/core/text.h"
 #include "harness/intercept/listener.h"
 #include "harness/process/launch.h"
 #include "harness/world/engine.h"
@@ -20,12 +21,6 @@ namespace {
 // More than any worker needs; a worker that forks without end would otherwise take the machine with it.
 constexpr std::size_t max_processes = 256;
 constexpr off_t max_output_bytes = 1 << 20;
-
-std::string replace_all(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
-    text.replace(at, what.size(), with);
-  return text;
-}
 
 std::vector<std::string> environment(const Actor& actor) {
   // Complete and explicit: nothing of the engineer's shell gets in.
