@@ -37,19 +37,33 @@ bool set_number(Terms& terms, std::string_view option, std::string_view text) {
   return false;
 }
 
+// What stands between the database and the options.
+bool take_places(Arguments& arguments, const std::vector<std::string>& words, std::size_t& next) {
+  const std::size_t places = arguments.role == "worker" ? 1 : arguments.role == "operator" ? 2 : 0;
+  if (words.size() < next + places) return false;
+  if (places == 1) arguments.url = words[next];
+  if (places == 2) {
+    arguments.action = words[next];
+    arguments.key = words[next + 1];
+  }
+  next += places;
+  return true;
+}
+
+// Who may meet a job in doubt must know what to do about it.
+bool meets_doubt(const std::string& role) { return role == "worker" || role == "reaper"; }
+
+bool is_role(const std::string& role) { return meets_doubt(role) || role == "scheduler" || role == "operator"; }
+
 }  // namespace
 
 std::optional<Arguments> parse_arguments(const std::vector<std::string>& words) {
-  if (words.size() < 3) return std::nullopt;
-  Arguments arguments{.role = words[0], .name = words[1], .database = words[2], .url = {}, .terms = {}};
+  if (words.size() < 3 || !is_role(words[0])) return std::nullopt;
+  Arguments arguments{
+      .role = words[0], .name = words[1], .database = words[2], .url = {}, .action = {}, .key = {}, .terms = {}};
   std::size_t next = 3;
-  if (arguments.role == "worker") {
-    if (words.size() < 4) return std::nullopt;
-    arguments.url = words[next++];
-  } else if (arguments.role != "reaper") {
-    return std::nullopt;
-  }
-  bool chosen = false;
+  if (!take_places(arguments, words, next)) return std::nullopt;
+  bool chosen = !meets_doubt(arguments.role);
   for (; next + 1 < words.size(); next += 2) {
     const std::string& option = words[next];
     const std::string& value = words[next + 1];

@@ -13,7 +13,9 @@ struct Arguments {
   std::string role;
   std::string name;
   std::string database;
-  std::string url;  // of a worker
+  std::string url;     // of a worker
+  std::string action;  // of an operator, like the next
+  std::string key;
   Terms terms;
 };
 

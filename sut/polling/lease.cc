@@ -14,7 +14,7 @@ std::string_view claim_sql() {
       " WHERE digest_key = (SELECT digest_key FROM digest_jobs"
       "   WHERE state = 'pending' AND due_at <= unixepoch() AND retry_at <= unixepoch()"
       "   ORDER BY due_at, digest_key LIMIT 1) AND state = 'pending'"
-      " RETURNING digest_key, customer_id, token, attempts, lease_until, sending_at",
+      " RETURNING digest_key, customer_id, token, attempts - granted, lease_until, sending_at",
       {{Defect::attempts_at_failure,
         "UPDATE digest_jobs SET state = 'leased', owner = :owner, lease_until = unixepoch() + :lease, token = token + 1"
         " WHERE digest_key = (SELECT digest_key FROM digest_jobs"

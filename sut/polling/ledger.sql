@@ -15,7 +15,10 @@ CREATE TABLE digest_jobs (
   sending_at   INTEGER,                       -- since when a send may have reached the downstream without a known answer
   retry_at     INTEGER NOT NULL DEFAULT 0,    -- a pending row is not claimed before
   delivered_at INTEGER,
-  reason       TEXT                           -- why the last attempt did not deliver
+  reason       TEXT,                          -- why the last attempt did not deliver
+  granted      INTEGER NOT NULL DEFAULT 0,    -- attempts that an operator has forgiven
+  cohort       TEXT,
+  term         INTEGER                        -- of the scheduling authority that made it
 );
 -- The two questions that are asked all day.
 CREATE INDEX digest_jobs_due ON digest_jobs (due_at, digest_key) WHERE state = 'pending';

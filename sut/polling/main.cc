@@ -2,6 +2,8 @@
 //
 // Usage: polling_reference worker NAME DATABASE URL --on-doubt retry|flag [OPTION VALUE]...
 //        polling_reference reaper NAME DATABASE --on-doubt retry|flag [OPTION VALUE]...
+//        polling_reference scheduler NAME DATABASE [OPTION VALUE]...
+//        polling_reference operator NAME DATABASE replay|redrive|purge KEY
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,7 +15,10 @@
 
 #include "arguments.h"
 #include "database.h"
+#include "log.h"
+#include "operator.h"
 #include "recovery.h"
+#include "scheduler.h"
 #include "worker.h"
 
 namespace reference {
@@ -25,6 +30,8 @@ int usage() {
   std::fputs(
       "usage: polling_reference worker NAME DATABASE URL --on-doubt retry|flag [OPTION VALUE]...\n"
       "       polling_reference reaper NAME DATABASE --on-doubt retry|flag [OPTION VALUE]...\n"
+      "       polling_reference scheduler NAME DATABASE [OPTION VALUE]...\n"
+      "       polling_reference operator NAME DATABASE replay|redrive|purge KEY\n"
       "options (seconds or counts): --lease --poll --send-timeout --retry-delay --render --archive --max-attempts"
       " --sweep-page; --defect NAME\n",
       stderr);
@@ -34,7 +41,12 @@ int usage() {
 [[noreturn]] void reap(Database& db, const Arguments& arguments) {
   Recovery recovery(db, arguments.name, arguments.terms);
   while (true) {
-    recovery.sweep();
+    try {
+      recovery.sweep();
+    } catch (const SQLite::Exception& error) {
+      if (!passes(error)) throw;
+      log(arguments.name, std::string("the ledger is in trouble, trying again later: ") + error.what());
+    }
     ::sleep(static_cast<unsigned>(arguments.terms.poll_s));
   }
 }
@@ -45,6 +57,12 @@ int run(const std::vector<std::string>& words) {
   Database db(arguments->database);
   if (arguments->role == "worker") {
     Worker(arguments->name, db, parse_url(arguments->url), arguments->terms).run();
+  }
+  if (arguments->role == "scheduler") Scheduler(db, arguments->name, arguments->terms).run();
+  if (arguments->role == "operator") {
+    const int jobs = operate(db, arguments->name, arguments->action, arguments->key);
+    std::printf("%s: %d\n", arguments->action.c_str(), jobs);
+    return jobs > 0 ? 0 : 1;
   }
   reap(db, *arguments);
 }

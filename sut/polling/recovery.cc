@@ -12,8 +12,8 @@ std::string_view sweep_sql() {
   return unless(
       "UPDATE digest_jobs SET owner = NULL, lease_until = NULL, retry_at = 0,"
       " reason = iif(sending_at IS NULL, coalesce(reason, 'its holder was lost'), 'it may have been accepted'),"
-      " state = CASE WHEN sending_at IS NOT NULL AND (:flag OR attempts >= :max) THEN 'needs_review'"
-      "              WHEN attempts >= :max THEN 'exhausted' ELSE 'pending' END"
+      " state = CASE WHEN sending_at IS NOT NULL AND (:flag OR attempts - granted >= :max) THEN 'needs_review'"
+      "              WHEN attempts - granted >= :max THEN 'exhausted' ELSE 'pending' END"
       " WHERE digest_key IN (SELECT digest_key FROM digest_jobs WHERE state = 'leased' AND lease_until <= unixepoch()"
       "   ORDER BY lease_until, digest_key LIMIT :page)"
       " AND state = 'leased' AND lease_until <= unixepoch()",

@@ -7,17 +7,23 @@
 namespace reference {
 namespace {
 
-constexpr std::string_view free_by_key =
-    "UPDATE digest_jobs SET state = 'pending', owner = NULL, lease_until = NULL, retry_at = 0 WHERE digest_key = :key";
-
 // Writes by a list that was read before: in between the holder may have marked the job.
-void sweep_a_snapshot(Database& db) {
+constexpr std::string_view sweep_by_key =
+    "UPDATE digest_jobs SET owner = NULL, lease_until = NULL, retry_at = 0,"
+    " state = CASE WHEN sending_at IS NOT NULL AND (:flag OR attempts >= :max) THEN 'needs_review'"
+    "              WHEN attempts >= :max THEN 'exhausted' ELSE 'pending' END WHERE digest_key = :key";
+
+void sweep_a_snapshot(Database& db, const Terms& terms) {
   std::vector<std::string> keys;
   {
     Query look = db.query("SELECT digest_key FROM digest_jobs WHERE state = 'leased' AND lease_until <= unixepoch()");
     while (look.step()) keys.push_back(look.text(0));
   }
-  for (const std::string& key : keys) db.query(free_by_key).with(":key", key).change();
+  for (const std::string& key : keys) {
+    Query write = db.query(sweep_by_key);
+    write.with(":flag", terms.on_doubt == OnDoubt::flag ? 1 : 0).with(":max", terms.max_attempts);
+    write.with(":key", key).change();
+  }
 }
 
 // Nobody takes longer than half a lease, do they?
@@ -42,7 +48,7 @@ void sweep_by_owner(Database& db, const std::string& owner, const Terms& terms) 
   {
     Query seen = db.query(
         "INSERT INTO workers (name, seen_at) VALUES (:name, unixepoch())"
-        " ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at");
+        " ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at WHERE excluded.seen_at >= seen_at + 20");
     seen.with(":name", owner).change();
   }
   if (has(Defect::owner_row_pruned)) {
@@ -73,17 +79,17 @@ void before_sweep(Database& db, const Terms& terms) {
 }
 
 void sweep_wrongly(Database& db, const std::string& owner, const Terms& terms) {
-  if (has(Defect::stale_sweep)) sweep_a_snapshot(db);
+  if (has(Defect::stale_sweep)) sweep_a_snapshot(db, terms);
   if (has(Defect::sweep_by_age)) sweep_by_age(db, terms);
   if (has(Defect::first_page_only)) sweep_first_page(db, terms);
   if (has_any({Defect::owner_row_pruned, Defect::owner_name_reused})) sweep_by_owner(db, owner, terms);
 }
 
-void start_wrongly(Database& db, const std::string&, const Terms&) {
+void start_wrongly(Database& db, const Terms& terms) {
   if (has_any({Defect::owner_row_pruned, Defect::owner_name_reused})) {
     db.query("CREATE TABLE IF NOT EXISTS workers (name TEXT PRIMARY KEY, seen_at INTEGER NOT NULL)").change();
   }
-  if (has(Defect::sweep_at_start_only)) sweep_a_snapshot(db);
+  if (has(Defect::sweep_at_start_only)) sweep_a_snapshot(db, terms);
   if (has(Defect::reclaim_at_start)) {
     Query reclaim =
         db.query("UPDATE digest_jobs SET state = 'pending', owner = NULL, lease_until = NULL WHERE state = 'leased'");

@@ -17,7 +17,7 @@ void sweep_wrongly(Database& db, const std::string& owner, const Terms& terms);
 void before_sweep(Database& db, const Terms& terms);
 
 // What a defect does once, when its process starts.
-void start_wrongly(Database& db, const std::string& owner, const Terms& terms);
+void start_wrongly(Database& db, const Terms& terms);
 
 // The name under which a worker holds its jobs.
 std::string holder_name(Database& db, const std::string& name);

@@ -22,7 +22,7 @@ Worker::Worker(std::string name, Database& db, Url url, const Terms& terms)
       url_(std::move(url)) {}
 
 void Worker::run() {
-  start_wrongly(db_, name_, terms_);
+  start_wrongly(db_, terms_);
   while (true) {
     if (!work_once()) ::sleep(static_cast<unsigned>(terms_.poll_s));
   }

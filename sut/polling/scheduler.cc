@@ -1,0 +1,197 @@
+#include "scheduler.h"
+
+#include <unistd.h>
+
+#include "defect.h"
+#include "log.h"
+#include "send.h"
+
+namespace reference {
+namespace {
+
+// The cutoff after the last that was scheduled, in the order of the calendar: not the one that somebody's clock shows.
+std::string_view next_cutoff_sql() {
+  return unless(
+      "SELECT digest_week, cutoff_at FROM cutoffs, cohorts"
+      " WHERE cohort = :cohort AND authority = :name AND term = :term AND authority_until > unixepoch()"
+      " AND cutoff_at > scheduled_to AND cutoff_at <= unixepoch() ORDER BY cutoff_at LIMIT 1",
+      // The newest that has come: after a jump of the clock the ones between are skipped.
+      {{Defect::slot_by_own_clock,
+        "SELECT digest_week, cutoff_at FROM cutoffs, cohorts"
+        " WHERE cohort = :cohort AND authority = :name AND term = :term AND authority_until > unixepoch()"
+        " AND cutoff_at > scheduled_to AND cutoff_at <= unixepoch() ORDER BY cutoff_at DESC LIMIT 1"},
+       // The right slot under the name of the one that the clock shows.
+       {Defect::key_by_own_clock,
+        "SELECT (SELECT digest_week FROM cutoffs WHERE cutoff_at <= unixepoch() ORDER BY cutoff_at DESC LIMIT 1),"
+        " cutoff_at FROM cutoffs, cohorts"
+        " WHERE cohort = :cohort AND authority = :name AND term = :term AND authority_until > unixepoch()"
+        " AND cutoff_at > scheduled_to AND cutoff_at <= unixepoch() ORDER BY cutoff_at LIMIT 1"},
+       {Defect::no_authority,
+        "SELECT digest_week, cutoff_at FROM cutoffs, cohorts WHERE cohort = :cohort AND :name IS NOT :term"
+        " AND cutoff_at > scheduled_to AND cutoff_at <= unixepoch() ORDER BY cutoff_at LIMIT 1"},
+       // Unique by a memory of a minute, so each look finds the week again.
+       {Defect::unique_for_a_while,
+        "SELECT digest_week, cutoff_at FROM cutoffs, cohorts"
+        " WHERE cohort = :cohort AND authority = :name AND term = :term AND authority_until > unixepoch()"
+        " AND cutoff_at <= unixepoch() AND EXISTS (SELECT 1 FROM customers WHERE cohort = :cohort AND active"
+        "   AND NOT EXISTS (SELECT 1 FROM digest_jobs WHERE digest_jobs.customer_id = customers.customer_id"
+        "     AND digest_jobs.digest_week = cutoffs.digest_week"
+        "     AND (state = 'delivered' OR retry_at > unixepoch() - 60))) ORDER BY cutoff_at LIMIT 1"}});
+}
+
+// What exists is left alone: whoever made it, the job is the same.
+std::string_view jobs_sql() {
+  return unless(
+      "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term)"
+      " SELECT customer_id || ':' || :week, customer_id, :week, :cutoff, cohort, :term FROM customers"
+      " WHERE cohort = :cohort AND active ORDER BY customer_id"
+      " ON CONFLICT (digest_key) DO NOTHING",
+      {{Defect::unique_for_a_while,
+        "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term, retry_at)"
+        " SELECT customer_id || ':' || :week || '.' || (SELECT count(*) FROM digest_jobs WHERE digest_week = :week),"
+        "  customer_id, :week, :cutoff, cohort, :term, unixepoch() FROM customers"
+        " WHERE cohort = :cohort AND active ORDER BY customer_id"}});
+}
+
+constexpr std::string_view outbox_sql =
+    "INSERT INTO outbox (digest_key, written_at) SELECT digest_key, unixepoch() FROM digest_jobs"
+    " WHERE cohort = :cohort AND digest_week = :week ORDER BY digest_key"
+    " ON CONFLICT (digest_key) DO NOTHING";
+
+}  // namespace
+
+void Scheduler::run() {
+  if (has(Defect::schedule_trusts_peer)) {
+    db_.query("CREATE TABLE IF NOT EXISTS reservations (digest_week TEXT PRIMARY KEY)").change();
+  }
+  while (true) {
+    try {
+      pass();
+    } catch (const SQLite::Exception& error) {
+      if (!passes(error)) throw;
+      log(name_, std::string("the ledger is in trouble, trying again later: ") + error.what());
+    }
+    ::sleep(static_cast<unsigned>(terms_.poll_s));
+  }
+}
+
+void Scheduler::pass() {
+  for (const std::string& cohort : cohorts()) {
+    const std::optional<std::int64_t> term = authority(cohort);
+    while (term && schedule_next(cohort, *term)) {
+    }
+  }
+}
+
+std::vector<std::string> Scheduler::cohorts() {
+  std::vector<std::string> names;
+  Query look = db_.query("SELECT cohort FROM cohorts ORDER BY cohort");
+  while (look.step()) names.push_back(look.text(0));
+  return names;
+}
+
+std::optional<std::int64_t> Scheduler::authority(const std::string& cohort) {
+  if (has(Defect::no_authority)) return name_.back();
+  Query mine = db_.query(
+      "SELECT term FROM cohorts WHERE cohort = :cohort AND authority = :name"
+      " AND authority_until > unixepoch() + :lease / 2");
+  mine.with(":cohort", cohort).with(":name", name_).with(":lease", terms_.lease_s);
+  if (mine.step()) return mine.number(0);
+  Query take = db_.query(
+      "UPDATE cohorts SET term = term + (authority IS NOT :name OR authority_until <= unixepoch()),"
+      " authority = :name, authority_until = unixepoch() + :lease"
+      " WHERE cohort = :cohort AND (authority IS :name OR authority IS NULL OR authority_until <= unixepoch())"
+      " RETURNING term");
+  take.with(":cohort", cohort).with(":name", name_).with(":lease", terms_.lease_s);
+  if (!take.step()) return std::nullopt;
+  const std::int64_t term = take.number(0);
+  take.change();
+  return term;
+}
+
+bool Scheduler::schedule_next(const std::string& cohort, std::int64_t term) {
+  Immediate transaction(db_);
+  std::string week;
+  Seconds cutoff = 0;
+  {
+    Query next = db_.query(next_cutoff_sql());
+    next.with(":cohort", cohort).with(":name", name_).with(":term", term);
+    if (!next.step()) return false;
+    week = next.text(0);
+    cutoff = next.number(1);
+  }
+  if (schedules_wrongly()) return schedule_wrongly(transaction, cohort, term, week, cutoff);
+  const int created = write_jobs(cohort, term, week, cutoff);
+  advance(cohort, cutoff);
+  transaction.commit();
+  log(name_, std::to_string(created) + " jobs of " + shown(cohort) + " for " + shown(week));
+  return true;
+}
+
+int Scheduler::write_jobs(const std::string& cohort, std::int64_t term, const std::string& week, Seconds cutoff) {
+  int created = 0;
+  {
+    Query jobs = db_.query(jobs_sql());
+    jobs.with(":cohort", cohort).with(":week", week).with(":cutoff", cutoff).with(":term", term);
+    created = jobs.change();
+  }
+  db_.query(outbox_sql).with(":cohort", cohort).with(":week", week).change();
+  return created;
+}
+
+void Scheduler::advance(const std::string& cohort, Seconds cutoff) {
+  Query done = db_.query("UPDATE cohorts SET scheduled_to = :cutoff WHERE cohort = :cohort");
+  done.with(":cutoff", cutoff).with(":cohort", cohort).change();
+}
+
+// The defects that cut the one transaction into two.
+bool Scheduler::schedules_wrongly() {
+  return has_any({Defect::enqueue_after_commit, Defect::schedule_trusts_peer, Defect::send_before_commit});
+}
+
+bool Scheduler::schedule_wrongly(Immediate& transaction, const std::string& cohort, std::int64_t term,
+                                 const std::string& week, Seconds cutoff) {
+  if (has(Defect::schedule_trusts_peer)) {
+    // Whoever has written the reservation will write the jobs, will they not?
+    Query reserve = db_.query("INSERT INTO reservations (digest_week) VALUES (:week) ON CONFLICT DO NOTHING");
+    if (reserve.with(":week", week).change() == 0) {
+      advance(cohort, cutoff);
+      transaction.commit();
+      return true;
+    }
+    transaction.commit();
+    Immediate second(db_);
+    write_jobs(cohort, term, week, cutoff);
+    advance(cohort, cutoff);
+    second.commit();
+    return true;
+  }
+  if (has(Defect::enqueue_after_commit)) {
+    advance(cohort, cutoff);
+    transaction.commit();
+    write_jobs(cohort, term, week, cutoff);
+    return true;
+  }
+  // The first digest goes out at once, so that nobody waits for a worker; the commit comes later.
+  write_jobs(cohort, term, week, cutoff);
+  std::optional<Job> job;
+  {
+    Query first = db_.query(
+        "SELECT digest_key, customer_id FROM digest_jobs WHERE cohort = :cohort AND digest_week = :week"
+        " ORDER BY digest_key LIMIT 1");
+    if (first.with(":cohort", cohort).with(":week", week).step()) {
+      job = Job{.digest_key = first.text(0), .customer_id = first.text(1), .sending_before = {}};
+    }
+  }
+  if (job) {
+    send(parse_url("http://127.0.0.1:8080/send"), *job, terms_.send_timeout_s);
+    Query mark = db_.query(
+        "UPDATE digest_jobs SET state = 'delivered', attempts = 1, delivered_at = unixepoch() WHERE digest_key = :key");
+    mark.with(":key", job->digest_key).change();
+  }
+  advance(cohort, cutoff);
+  transaction.commit();
+  return true;
+}
+
+}  // namespace reference
