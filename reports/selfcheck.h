@@ -17,26 +17,26 @@ enum class Noticed {
 };
 
 struct DefectReport {
-  std::string id;
-  std::string name;
+  std::string id = {};
+  std::string name = {};
   Noticed noticed = Noticed::missed;
-  std::string verdict;  // "duplicate", "lost, attempts"; or why it was crashed
-  std::string plan;     // faults under which it shows; empty: none are needed, or it was not caught
-  int executions = 0;   // until it was caught, or in all
+  std::string verdict = {};  // "duplicate", "lost, attempts"; or why it was crashed
+  std::string plan = {};     // faults under which it shows; empty: none are needed, or it was not caught
+  int executions = 0;        // until it was caught, or in all
   double seconds = 0;
 };
 
 struct ReferenceReport {
-  std::string name;  // the scenarios' ids that share this one
+  std::string name = {};  // the scenarios' ids that share this one
   int executions = 0;
   int held = 0;
-  int undecided = 0;    // inconclusive or not reached
-  std::string accused;  // empty: of nothing; else the verdict and the plan
+  int undecided = 0;         // inconclusive or not reached
+  std::string accused = {};  // empty: of nothing; else the verdict and the plan
 };
 
 struct SelfcheckReport {
-  std::vector<DefectReport> defects;
-  std::vector<ReferenceReport> references;
+  std::vector<DefectReport> defects = {};
+  std::vector<ReferenceReport> references = {};
   double seconds = 0;
 };
 

@@ -34,7 +34,7 @@ class AcceptanceTest(unittest.TestCase):
     def halfsent(cls, *args, timeout=120, program=None, **options):
         """Runs to the end. With a folder for histories unless the arguments name one or need none."""
         command = [str(program or cls.program), *map(str, args)]
-        if args and args[0] in ("run", "replay") and "--out" not in args:
+        if args and args[0] in ("run", "replay", "selfcheck") and "--out" not in args:
             command += ["--out", str(cls.out)]
         options.setdefault("cwd", ROOT)
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout,

@@ -181,13 +181,9 @@ class Check {
 
 // Rows whose right system runs in one scenario, but for the faults.
 std::vector<std::vector<const SeededDefect*>> same_scenarios(const std::vector<const SeededDefect*>& defects) {
-  using Key = std::tuple<fs::path, std::optional<int>, std::optional<int>, std::vector<std::string>, std::string,
-                         std::optional<int>, std::optional<Nanoseconds>, std::optional<int>, std::optional<int>>;
+  using Key = std::tuple<fs::path, std::optional<int>, std::optional<int>, std::vector<std::string>, std::string>;
   std::map<Key, std::vector<const SeededDefect*>> groups;
-  for (const SeededDefect* d : defects)
-    groups[{d->base, d->workers, d->jobs, d->options, d->setup_sql, d->failover_loses, d->key_lag, d->known_key_status,
-            d->accepted_status}]
-        .push_back(d);
+  for (const SeededDefect* d : defects) groups[{d->base, d->workers, d->jobs, d->options, d->setup_sql}].push_back(d);
   std::vector<std::vector<const SeededDefect*>> list;
   for (auto& [key, group] : groups) list.push_back(std::move(group));
   return list;

@@ -83,12 +83,7 @@ void number_field(Reading& in, std::string_view key, const toml::node& node, See
 }
 
 void base_field(Reading& in, std::string_view key, const toml::node& node, SeededDefect& to) {
-  // Beside the other scenarios, two folders up from a system's own.
-  const fs::path name = in.text(key, node);
-  to.base = (in.file().parent_path() / "../../scenarios" / name).lexically_normal();
-  std::error_code ignored;
-  if (!fs::is_regular_file(to.base, ignored))
-    in.fail(node, fmt::format("there is no scenario {}", shown(to.base.string())), "name a file in scenarios/");
+  to.base = in.text(key, node);
 }
 
 void faults_field(Reading& in, std::string_view key, const toml::node& node, SeededDefect& to) {
@@ -169,18 +164,25 @@ SeededDefect read_row(Reading& in, const toml::table& row) {
   return defect;
 }
 
+void find_base(Reading& in, const toml::node& row, const std::string& scenarios, SeededDefect& defect) {
+  defect.base = (in.file().parent_path() / scenarios / defect.base).lexically_normal();
+  std::error_code ignored;
+  if (!fs::is_regular_file(defect.base, ignored))
+    in.fail(row, fmt::format("the base of {} is no scenario: {}", defect.id, shown(defect.base.string())),
+            "name a file of the folder that scenarios names");
+}
+
 void check_rows(Reading& in, const toml::array& rows, const std::vector<SeededDefect>& defects) {
-  std::set<std::string> names;
+  std::set<std::string> ids;
   for (std::size_t i = 0; i < defects.size(); ++i)
-    for (const std::string& name : {defects[i].id, defects[i].name})
-      if (!names.insert(name).second)
-        in.fail(rows[i], fmt::format("there are two defects {}", shown(name)),
-                "give each an id and a switch of its own");
+    if (!ids.insert(defects[i].id).second)
+      in.fail(rows[i], fmt::format("there are two defects {}", shown(defects[i].id)), "give each an id of its own");
 }
 
 DefectTable read_table(Reading& in, const toml::table& document) {
-  DefectTable table{.file = in.file(), .actor = {}, .job = {}, .key = {}, .clear = {}, .defects = {}};
-  const std::map<std::string, std::string DefectTable::*> texts = {{"actor", &DefectTable::actor},
+  DefectTable table{.file = in.file(), .scenarios = {}, .actor = {}, .job = {}, .key = {}, .clear = {}, .defects = {}};
+  const std::map<std::string, std::string DefectTable::*> texts = {{"scenarios", &DefectTable::scenarios},
+                                                                   {"actor", &DefectTable::actor},
                                                                    {"job", &DefectTable::job},
                                                                    {"key", &DefectTable::key},
                                                                    {"clear", &DefectTable::clear}};
@@ -192,13 +194,16 @@ DefectTable read_table(Reading& in, const toml::table& document) {
       table.first_job = in.number(word, node);
     } else if (word != "defect" || !node.is_array_of_tables()) {
       in.fail(node, fmt::format("the table of defects has no {}", shown(word)),
-              "it has actor, first_job, job, key, clear and one [[defect]] for each row");
+              "it has scenarios, actor, first_job, job, key, clear and one [[defect]] for each row");
     }
   }
   for (const auto& [word, member] : texts)
     if ((table.*member).empty()) in.fail(document, fmt::format("{} is missing at the top", word), "write it first");
   if (const toml::array* rows = document["defect"].as_array()) {
-    for (const toml::node& row : *rows) table.defects.push_back(read_row(in, *row.as_table()));
+    for (const toml::node& row : *rows) {
+      table.defects.push_back(read_row(in, *row.as_table()));
+      find_base(in, row, table.scenarios, table.defects.back());
+    }
     check_rows(in, *rows, table.defects);
   } else {
     in.fail(document, "the table has no defect", "write one [[defect]] for each");
@@ -220,6 +225,13 @@ void set_jobs(const DefectTable& table, const SeededDefect& defect, Scenario& sc
     scenario.ledger.setup += for_job(table.job, table.first_job + i) + "\n";
     if (stated) scenario.eligible.push_back(for_job(table.key, table.first_job + i));
   }
+}
+
+void set_deployment(const SeededDefect& defect, Scenario& scenario) {
+  if (defect.failover_loses) scenario.ledger.failover_loses = *defect.failover_loses;
+  if (defect.key_lag) scenario.downstream.key_lag = *defect.key_lag;
+  if (defect.known_key_status) scenario.downstream.known_key_status = *defect.known_key_status;
+  if (defect.accepted_status) scenario.downstream.accepted_status = *defect.accepted_status;
 }
 
 }  // namespace
@@ -258,10 +270,7 @@ Result<Scenario> scenario_of(const DefectTable& table, const SeededDefect& defec
   scenario->expect_violation = with_defect;
   if (!defect.faults.empty()) scenario->sweep_faults = defect.faults;
   set_jobs(table, defect, *scenario);
-  if (defect.failover_loses) scenario->ledger.failover_loses = *defect.failover_loses;
-  if (defect.key_lag) scenario->downstream.key_lag = *defect.key_lag;
-  if (defect.known_key_status) scenario->downstream.known_key_status = *defect.known_key_status;
-  if (defect.accepted_status) scenario->downstream.accepted_status = *defect.accepted_status;
+  if (with_defect) set_deployment(defect, *scenario);
   for (ActorConfig& actor : scenario->actors) {
     if (actor.name == table.actor) {
       if (defect.workers) actor.count = *defect.workers;

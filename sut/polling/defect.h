@@ -17,21 +17,26 @@ enum class Defect {
   state_before_lease,
   attempts_at_failure,
   prefetch,
+  counts_twice,
+  claims_two_runs_one,
   // lease and clock
   lease_shorter_than_send,
   renewal_takes_back,
   no_lease_check,
   own_clock,
   renewal_bumps_token,
+  renews_for_ever,
   // send and key
   timeout_is_failure,
   key_per_attempt,
   key_per_week,
   any_answer_is_yes,
+  sleeps_after_doubt,
   // mark
   never_marks,
   marks_at_end_of_batch,
   late_failure_overwrites,
+  mark_by_key,
   unlock_by_key,
   mark_error_is_failure,
   mark_before_send,
@@ -47,6 +52,8 @@ enum class Defect {
   first_page_only,
   exhausted_deleted,
   slow_sweep,
+  lazy_sweep,
+  reclaims_early,
   sweep_gives_up,
   // schedule
   schedule_trusts_peer,
@@ -56,6 +63,8 @@ enum class Defect {
   enqueue_after_commit,
   send_before_commit,
   no_authority,
+  schedules_inactive,
+  unique_by_looking,
 };
 
 // Turns the named defect on for this process. False: there is no such defect.

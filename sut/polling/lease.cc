@@ -15,7 +15,14 @@ std::string_view claim_sql() {
       "   WHERE state = 'pending' AND due_at <= unixepoch() AND retry_at <= unixepoch()"
       "   ORDER BY due_at, digest_key LIMIT 1) AND state = 'pending'"
       " RETURNING digest_key, customer_id, token, attempts - granted, lease_until, sending_at",
-      {{Defect::attempts_at_failure,
+      {{Defect::counts_twice,
+        "UPDATE digest_jobs SET state = 'leased', owner = :owner, lease_until = unixepoch() + :lease,"
+        " attempts = attempts + 2, token = token + 1"
+        " WHERE digest_key = (SELECT digest_key FROM digest_jobs"
+        "   WHERE state = 'pending' AND due_at <= unixepoch() AND retry_at <= unixepoch()"
+        "   ORDER BY due_at, digest_key LIMIT 1) AND state = 'pending'"
+        " RETURNING digest_key, customer_id, token, attempts - granted, lease_until, sending_at"},
+       {Defect::attempts_at_failure,
         "UPDATE digest_jobs SET state = 'leased', owner = :owner, lease_until = unixepoch() + :lease, token = token + 1"
         " WHERE digest_key = (SELECT digest_key FROM digest_jobs"
         "   WHERE state = 'pending' AND due_at <= unixepoch() AND retry_at <= unixepoch()"
@@ -59,6 +66,11 @@ std::string_view settle_sql() {
         " retry_at = unixepoch() + :delay, delivered_at = iif(:state = 'delivered', unixepoch(), NULL),"
         " sending_at = iif(:take_back, :before, sending_at)"
         " WHERE digest_key = :key AND (token = :token OR :state <> 'delivered')"},
+       {Defect::mark_by_key,
+        "UPDATE digest_jobs SET state = :state, owner = NULL, lease_until = NULL, reason = :reason,"
+        " retry_at = unixepoch() + :delay, delivered_at = iif(:state = 'delivered', unixepoch(), NULL),"
+        " sending_at = iif(:take_back, :before, sending_at)"
+        " WHERE digest_key = :key AND :token > 0 AND state = 'leased'"},
        {Defect::attempts_at_failure,
         "UPDATE digest_jobs SET state = :state, owner = NULL, lease_until = NULL, reason = :reason,"
         " retry_at = unixepoch() + :delay, delivered_at = iif(:state = 'delivered', unixepoch(), NULL),"
@@ -85,7 +97,9 @@ std::string state_after(const Job& job, Outcome outcome, const Terms& terms) {
 
 std::optional<Job> Leases::claim() {
   if (has(Defect::prefetch)) return claim_two();
-  return take();
+  std::optional<Job> job = take();
+  if (job && has(Defect::claims_two_runs_one)) take();
+  return job;
 }
 
 // The second waits in memory, leased, until the first is done.

@@ -46,7 +46,16 @@ std::string_view jobs_sql() {
       " SELECT customer_id || ':' || :week, customer_id, :week, :cutoff, cohort, :term FROM customers"
       " WHERE cohort = :cohort AND active ORDER BY customer_id"
       " ON CONFLICT (digest_key) DO NOTHING",
-      {{Defect::unique_for_a_while,
+      {{Defect::schedules_inactive,
+        "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term)"
+        " SELECT customer_id || ':' || :week, customer_id, :week, :cutoff, cohort, :term FROM customers"
+        " WHERE cohort = :cohort ORDER BY customer_id ON CONFLICT (digest_key) DO NOTHING"},
+       {Defect::unique_by_looking,
+        "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term, state, attempts, token,"
+        "  retry_at, granted)"
+        " SELECT customer_id || ':' || :week, customer_id, :week, :cutoff, cohort, :term, 'pending', 0, 0, 0, 0"
+        " FROM customers WHERE cohort = :cohort AND active ORDER BY customer_id"},
+       {Defect::unique_for_a_while,
         "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term, retry_at)"
         " SELECT customer_id || ':' || :week || '.' || (SELECT count(*) FROM digest_jobs WHERE digest_week = :week),"
         "  customer_id, :week, :cutoff, cohort, :term, unixepoch() FROM customers"
@@ -64,6 +73,7 @@ void Scheduler::run() {
   if (has(Defect::schedule_trusts_peer)) {
     db_.query("CREATE TABLE IF NOT EXISTS reservations (digest_week TEXT PRIMARY KEY)").change();
   }
+  if (has(Defect::unique_by_looking)) rebuild_jobs();
   while (true) {
     try {
       pass();
@@ -91,7 +101,8 @@ std::vector<std::string> Scheduler::cohorts() {
 }
 
 std::optional<std::int64_t> Scheduler::authority(const std::string& cohort) {
-  if (has(Defect::no_authority)) return name_.back();
+  if (has(Defect::no_authority)) return name_.back() - '0';  // each has one of its own
+  if (has(Defect::unique_by_looking)) return 1;
   Query mine = db_.query(
       "SELECT term FROM cohorts WHERE cohort = :cohort AND authority = :name"
       " AND authority_until > unixepoch() + :lease / 2");
@@ -110,6 +121,7 @@ std::optional<std::int64_t> Scheduler::authority(const std::string& cohort) {
 }
 
 bool Scheduler::schedule_next(const std::string& cohort, std::int64_t term) {
+  if (has(Defect::unique_by_looking)) return schedule_by_looking(cohort, term);
   Immediate transaction(db_);
   std::string week;
   Seconds cutoff = 0;
@@ -142,6 +154,39 @@ int Scheduler::write_jobs(const std::string& cohort, std::int64_t term, const st
 void Scheduler::advance(const std::string& cohort, Seconds cutoff) {
   Query done = db_.query("UPDATE cohorts SET scheduled_to = :cutoff WHERE cohort = :cohort");
   done.with(":cutoff", cutoff).with(":cohort", cohort).change();
+}
+
+// A table that is written anew for some other reason: CREATE TABLE AS keeps no constraint.
+void Scheduler::rebuild_jobs() {
+  Immediate transaction(db_);
+  {
+    Query look = db_.query("SELECT 1 FROM sqlite_master WHERE name = 'digest_jobs' AND sql LIKE '%PRIMARY KEY%'");
+    if (!look.step()) return;
+  }
+  db_.handle().exec(
+      "ALTER TABLE digest_jobs RENAME TO old_jobs; CREATE TABLE digest_jobs AS SELECT * FROM old_jobs;"
+      " DROP TABLE old_jobs");
+  transaction.commit();
+}
+
+// What is not there may be written, if nobody else writes it meanwhile.
+bool Scheduler::schedule_by_looking(const std::string& cohort, std::int64_t term) {
+  std::string week;
+  Seconds cutoff = 0;
+  {
+    Query next = db_.query(
+        "SELECT digest_week, cutoff_at FROM cutoffs, cohorts WHERE cohort = :cohort AND cutoff_at > scheduled_to"
+        " AND cutoff_at <= unixepoch() AND NOT EXISTS (SELECT 1 FROM digest_jobs WHERE digest_jobs.cohort = :cohort"
+        "   AND digest_jobs.digest_week = cutoffs.digest_week) ORDER BY cutoff_at LIMIT 1");
+    next.with(":cohort", cohort);
+    if (!next.step()) return false;
+    week = next.text(0);
+    cutoff = next.number(1);
+  }
+  Immediate transaction(db_);
+  write_jobs(cohort, term, week, cutoff);
+  transaction.commit();
+  return true;
 }
 
 // The defects that cut the one transaction into two.

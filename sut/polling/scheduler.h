@@ -34,6 +34,9 @@ class Scheduler {
   int write_jobs(const std::string& cohort, std::int64_t term, const std::string& week, Seconds cutoff);
   void advance(const std::string& cohort, Seconds cutoff);
   void pass();
+  // Of defects.
+  void rebuild_jobs();
+  bool schedule_by_looking(const std::string& cohort, std::int64_t term);
   static bool schedules_wrongly();
   bool schedule_wrongly(Immediate& transaction, const std::string& cohort, std::int64_t term, const std::string& week,
                         Seconds cutoff);

@@ -26,6 +26,16 @@ void sweep_a_snapshot(Database& db, const Terms& terms) {
   }
 }
 
+// What runs out soon may as well be taken now.
+void sweep_early(Database& db, const Terms& terms) {
+  Query sweep = db.query(
+      "UPDATE digest_jobs SET owner = NULL, lease_until = NULL, retry_at = 0,"
+      " state = CASE WHEN sending_at IS NOT NULL AND (:flag OR attempts >= :max) THEN 'needs_review'"
+      "              WHEN attempts >= :max THEN 'exhausted' ELSE 'pending' END"
+      " WHERE state = 'leased' AND lease_until <= unixepoch() + 20");
+  sweep.with(":flag", terms.on_doubt == OnDoubt::flag ? 1 : 0).with(":max", terms.max_attempts).change();
+}
+
 // Nobody takes longer than half a lease, do they?
 void sweep_by_age(Database& db, const Terms& terms) {
   Query sweep = db.query(
@@ -71,7 +81,8 @@ void delete_exhausted(Database& db, const Terms& terms) {
 
 bool recovers_wrongly() {
   return has_any({Defect::stale_sweep, Defect::sweep_by_age, Defect::first_page_only, Defect::owner_row_pruned,
-                  Defect::owner_name_reused, Defect::sweep_at_start_only, Defect::claim_deletes});
+                  Defect::owner_name_reused, Defect::sweep_at_start_only, Defect::claim_deletes,
+                  Defect::reclaims_early});
 }
 
 void before_sweep(Database& db, const Terms& terms) {
@@ -80,6 +91,7 @@ void before_sweep(Database& db, const Terms& terms) {
 
 void sweep_wrongly(Database& db, const std::string& owner, const Terms& terms) {
   if (has(Defect::stale_sweep)) sweep_a_snapshot(db, terms);
+  if (has(Defect::reclaims_early)) sweep_early(db, terms);
   if (has(Defect::sweep_by_age)) sweep_by_age(db, terms);
   if (has(Defect::first_page_only)) sweep_first_page(db, terms);
   if (has_any({Defect::owner_row_pruned, Defect::owner_name_reused})) sweep_by_owner(db, owner, terms);

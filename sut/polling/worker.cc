@@ -31,6 +31,7 @@ void Worker::run() {
 bool Worker::work_once() {
   try {
     recover();
+    if (!renewed_.empty()) renew_for_ever();
     std::optional<Job> job = leases_.claim();
     return job && work_on(*job);
   } catch (const SQLite::Exception& error) {
@@ -40,11 +41,18 @@ bool Worker::work_once() {
   }
 }
 
+// The heartbeat of a job that is done.
+void Worker::renew_for_ever() {
+  Query renew = db_.query("UPDATE digest_jobs SET lease_until = unixepoch() + :lease WHERE digest_key = :key");
+  renew.with(":lease", terms_.lease_s).with(":key", renewed_).change();
+}
+
 void Worker::recover() {
-  constexpr Seconds hour_s = 3600;
-  if (has(Defect::slow_sweep)) {
+  if (has_any({Defect::slow_sweep, Defect::lazy_sweep})) {
+    const Seconds period_s = has(Defect::slow_sweep) ? 3600 : 600;
     const Seconds now = leases_.now();
-    if (now - std::exchange(swept_at_, std::max(swept_at_, now)) < hour_s) return;
+    if (swept_at_ != 0 && now - swept_at_ < period_s) return;
+    swept_at_ = now;
   }
   recovery_.sweep();
 }
@@ -60,6 +68,8 @@ bool Worker::work_on(Job& job) {
   if (answer.outcome == Outcome::accepted) take_time(job, terms_.archive_s);
   if (answer.outcome == Outcome::accepted && has(Defect::never_marks)) return true;
   if (!has(Defect::mark_before_send)) settle_surely(job, answer);
+  if (has(Defect::sleeps_after_doubt) && answer.outcome != Outcome::accepted) ::sleep(600);
+  if (has(Defect::renews_for_ever)) renewed_ = job.digest_key;
   return true;
 }
 

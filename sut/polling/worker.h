@@ -24,6 +24,7 @@ class Worker {
   // Time passes over the job, and its lease is kept meanwhile. False: it was lost.
   bool take_time(Job& job, Seconds seconds);
   void recover();
+  void renew_for_ever();
   Answer send_and_tell(const Job& job);
   void not_sent(const Job& job);
   bool work_on_batch(const Job& first);
@@ -31,7 +32,8 @@ class Worker {
 
   std::string name_;
   Database& db_;
-  Seconds swept_at_ = 0;
+  Seconds swept_at_ = 0;  // of defects, like the next
+  std::string renewed_;
   const Terms& terms_;
   Leases leases_;
   Recovery recovery_;
