@@ -10,6 +10,7 @@ namespace halfsent {
 
 enum class Noticed {
   caught,   // by a verdict that the table has
+  by_plan,  // only under the table's own plan: one fault does not show it, and the strategy strikes with one
   allowed,  // a control: accused of nothing, and seen
   missed,
   wrong,    // by another verdict, or without the fault that it needs

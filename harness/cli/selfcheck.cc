@@ -14,6 +14,7 @@
 #include "harness/cli/stored_run.h"
 #include "harness/core/text.h"
 #include "harness/scenario/defects.h"
+#include "harness/world/execution.h"
 #include "reports/selfcheck.h"
 
 namespace halfsent {
@@ -148,6 +149,29 @@ class Check {
         report.verdict = allowed_verdict;
       }
     }
+    return defect.plan.empty() ? std::nullopt : try_plan(defect, *scenario, report);
+  }
+
+  // Twice: what does not repeat shows nothing.
+  std::optional<Error> try_plan(const SeededDefect& defect, const Scenario& scenario, DefectReport& report) {
+    const Result<Plan> plan =
+        parse_plan(fmt::format("scenario {}; seed {}; {}", scenario.name, options_.seed, defect.plan));
+    if (!plan) return plan.error();
+    const Result<std::unique_ptr<Runner>> runner = Runner::create(scenario);
+    if (!runner) return runner.error();
+    const Result<Execution> first = (*runner)->run(*plan);
+    if (!first) return first.error();
+    if (Result<void> stored = store(out_ / defect.id, "plan", *first); !stored) return stored.error();
+    const Result<Execution> second = (*runner)->run(*plan);
+    if (!second) return second.error();
+    if (digest(first->history) != digest(second->history))
+      return Error{.code = ExitCode::diverged, .message = "a second execution of its plan went another way"};
+    ++report.executions;
+    const Verdict verdict = judge(first->history, *plan, terms_of(scenario));
+    if (exit_code(verdict) != ExitCode::violated) return std::nullopt;
+    report.noticed = is_right(defect, verdict) ? Noticed::by_plan : Noticed::wrong;
+    report.verdict = fmt::format("{}", fmt::join(all_of(verdict), ", "));
+    report.plan = defect.plan;
     return std::nullopt;
   }
 

@@ -7,16 +7,6 @@
 namespace halfsent {
 namespace {
 
-std::vector<std::string> open_rows(const RunFacts& run) {
-  std::vector<std::string> open;
-  for (const auto& [key, changes] : run.rows) {
-    const JobState state = changes.back().now->to;
-    if (state == JobState::pending || state == JobState::leased || state == JobState::unlisted)
-      open.push_back(fmt::format("{} is {}", quote_key(key), to_string(state)));
-  }
-  return open;
-}
-
 const RowChange* last_change(const RunFacts& run) {
   const RowChange* last = nullptr;
   for (const auto& [key, changes] : run.rows) {
@@ -38,13 +28,10 @@ RunFindings judge_drains(const RunFacts& run, const ContractTerms& terms) {
   if (!run.complete) found.not_judged = run.why_incomplete;
   if (!found.not_judged.empty()) return found;
   const std::string& reason = std::get<Finished>(run.finished->body).reason;
-  const auto open = open_rows(run);
-  const bool changes = reason == "horizon" && run.end - last->event->at < terms.quiet;
-  if (open.empty() && !changes) return found;
+  if (reason != "horizon" || run.end - last->event->at >= terms.quiet) return found;
   found.broken.push_back(
-      {.why = fmt::format("the execution ended at {} ({}) and was not at rest: {}; the last change was {}, {}",
-                          in_seconds(run.end), reason, open.empty() ? "the ledger still changes" : listed(open),
-                          quote_key(last->now->key), row_change(*last->event)),
+      {.why = fmt::format("the execution ended at {} and the ledger still changed; the last change was {}, {}",
+                          in_seconds(run.end), quote_key(last->now->key), row_change(*last->event)),
        .evidence = {last->event->seq, run.finished->seq}});
   return found;
 }

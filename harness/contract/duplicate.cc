@@ -9,12 +9,12 @@
 namespace halfsent {
 namespace {
 
-// Every effect before the last was in doubt when the next one was requested.
+// Every effect before the last was in doubt when the next one was requested, or that one is a stopped holder's.
 bool each_repeat_had_a_reason(const std::vector<const Effect*>& effects) {
   for (std::size_t i = 1; i < effects.size(); ++i) {
     const Effect& repeat = *effects[i];
     const Seq asked = repeat.requested != nullptr ? repeat.requested->seq : repeat.accepted->seq;
-    for (std::size_t earlier = 0; earlier < i; ++earlier) {
+    for (std::size_t earlier = 0; repeat.late == nullptr && earlier < i; ++earlier) {
       const Event* doubt = effects[earlier]->doubt;
       if (doubt == nullptr || doubt->seq > asked) return false;
     }

@@ -57,6 +57,35 @@ TEST(Duplicate, RetryOnDoubtAllowsARepeatAfterADeath) {
   EXPECT_FALSE(ask(is_duplicate, killed_after_accept(), ignoring(OnDoubt::retry)).violated);
 }
 
+// worker-1 is stopped with the job in its hands, and sends when worker-2 has done it.
+History stopped_before_it_sent() {
+  HistoryBuilder h;
+  h.schedules("k").at(2ms).by("worker-1").claims("k");
+  h.at(60s)
+      .by("worker-2")
+      .claims("k", JobState::leased, 2)
+      .delivers(1, "k")
+      .marks("k")
+      .at(61s)
+      .by("worker-1")
+      .add(Released{});
+  return h.at(62s).delivers(2, "k").at(30min).finishes("horizon");
+}
+
+TEST(Duplicate, RetryOnDoubtAllowsTheLateSendOfAHolderThatWasStopped) {
+  EXPECT_FALSE(ask(is_duplicate, stopped_before_it_sent(), ignoring(OnDoubt::retry)).violated);
+  EXPECT_TRUE(ask(is_duplicate, stopped_before_it_sent(), ignoring(OnDoubt::flag)).violated);
+  EXPECT_TRUE(ask(is_duplicate, stopped_before_it_sent(), honouring()).violated);
+}
+
+TEST(Duplicate, ALateSendWithoutAStopIsNotAllowed) {
+  HistoryBuilder h;
+  h.schedules("k").at(2ms).by("worker-1").claims("k");
+  h.at(60s).by("worker-2").claims("k", JobState::leased, 2).delivers(1, "k").marks("k");
+  h.at(62s).by("worker-1").delivers(2, "k").at(30min);
+  EXPECT_TRUE(ask(is_duplicate, h.finishes("horizon"), ignoring(OnDoubt::retry)).violated);
+}
+
 TEST(Duplicate, FlagOnDoubtAllowsNoRepeatAtAll) {
   EXPECT_TRUE(ask(is_duplicate, killed_after_accept(), ignoring(OnDoubt::flag)).violated);
 }

@@ -43,7 +43,10 @@ class Gatherer {
     for (auto& [key, job] : facts_.jobs) {
       job.finished = finished;
       job.complete = finished != nullptr && is_complete(std::get<Finished>(finished->body));
-      for (auto& effect : job.effects) settle_doubt(job, effect);
+      for (auto& effect : job.effects) {
+        settle_doubt(job, effect);
+        effect.late = late_since(job, effect);
+      }
     }
     share_keys();
     share_slots();
@@ -118,6 +121,8 @@ class Gatherer {
     effect.sent_key = accepted.key;
     job(*origin.job).effects.push_back(std::move(effect));
   }
+
+  void take(const Event& event, const Released&) { released_[life_of(event)].push_back(&event); }
 
   void take(const Event& event, const Responded& response) { responses_.emplace(response.request, &event); }
 
@@ -217,6 +222,25 @@ class Gatherer {
     }
   }
 
+  // The change by which the sender holds the job, then one by somebody else, then the end of a hold, then the request.
+  const Event* late_since(const JobFacts& facts, const Effect& effect) const {
+    if (effect.requested == nullptr) return nullptr;
+    const auto released = released_.find(life_of(*effect.requested));
+    if (released == released_.end()) return nullptr;
+    const Event* mine = nullptr;
+    const Event* taken = nullptr;
+    for (const Event* change : facts.changes) {
+      if (change->seq > effect.requested->seq) break;
+      const bool is_mine = life_of(*change) == released->first;
+      if (is_mine) mine = change;
+      taken = is_mine ? nullptr : taken != nullptr ? taken : change;
+    }
+    if (mine == nullptr || taken == nullptr) return nullptr;
+    for (const Event* release : released->second)
+      if (release->seq > taken->seq && release->seq < effect.requested->seq) return release;
+    return nullptr;
+  }
+
   static bool is_whole_yes(const Responded& response) {
     return response.how == "full" && response.status >= 200 && response.status <= 299;
   }
@@ -263,6 +287,7 @@ class Gatherer {
   std::map<std::string, std::map<std::string, const Event*>> senders_;  // sent key -> job -> its first request with it
   std::map<std::uint64_t, Origin> requests_;
   std::map<std::uint64_t, const Event*> responses_;
+  std::map<Life, std::vector<const Event*>> released_;
   std::map<std::pair<Life, int>, const Event*> ended_;  // by process of the tree, 0 its root
 };
 

@@ -26,6 +26,10 @@ struct Effect {
   const Event* doubt = nullptr;
   std::string doubt_reason;  // "worker-1 died at 0.004 s, before the job was marked"
 
+  // Where the plan had stopped the sender after its claim, and another took the job up meanwhile: when it ran again.
+  // Before a downstream that ignores keys nothing can keep such a one from sending.
+  const Event* late = nullptr;
+
   const Event* answered = nullptr;  // Responded, or null
   // The answer was a 2xx, came whole and in time: whoever sent the request knows that it was accepted.
   bool confirmed = false;

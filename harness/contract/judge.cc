@@ -84,7 +84,13 @@ void note_doubt(const JobFacts& job, const ContractTerms& terms, Verdict& verdic
   if (!is_allowed_duplicate(job, terms)) return;
   const auto effects = job.new_effects();
   std::vector<std::string> reasons;
-  for (std::size_t i = 0; i + 1 < effects.size(); ++i) reasons.push_back(effects[i]->doubt_reason);
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    const bool repeated = i + 1 < effects.size() && effects[i + 1]->late == nullptr;
+    if (repeated) reasons.push_back(effects[i]->doubt_reason);
+    if (effects[i]->late != nullptr)
+      reasons.push_back(fmt::format("{} was stopped until {}, when another had the job", who(*effects[i]->late),
+                                    in_seconds(effects[i]->late->at)));
+  }
   verdict.notes.push_back(fmt::format("{} was accepted {}; allowed, since the scenario says on_doubt = \"retry\": {}",
                                       quote_key(job.key), times(effects.size()), listed(reasons)));
 }

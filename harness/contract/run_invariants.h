@@ -37,7 +37,7 @@ RunFindings judge_attempts(const RunFacts& run, const ContractTerms& terms);
 // Only: nothing to pending, leased or flagged; pending to leased or flagged; leased to leased, pending, delivered or
 // flagged; flagged to pending, or to delivered by one who never held it (an operator); delivered and flagged to nothing
 // (a purge); leased to nothing by a holder whose send was accepted; pending to delivered where nobody ever claims. An
-// unlisted state on the way is not judged.
+// unlisted state on the way is not judged, and a row that is removed for good is a matter of its job: lost, hidden.
 RunFindings judge_transitions(const RunFacts& run, const ContractTerms& terms);
 
 // After each step: a claim has somebody who runs it. A holder that is alive and undisturbed, or has left by itself with
@@ -58,8 +58,8 @@ RunFindings judge_one_authority(const RunFacts& run, const ContractTerms& terms)
 // terms.eligible; judges what is absent.
 RunFindings judge_eligible(const RunFacts& run, const ContractTerms& terms);
 
-// Once faults stop everything comes to rest: no row is open when the execution ends, and it does not end at the horizon
-// with a ledger that still changes. Judges what is absent.
+// Once faults stop everything comes to rest: the execution does not end at the horizon with a ledger that still
+// changes. (A job that is open then is `stuck` or `hidden`.) Judges what is absent.
 RunFindings judge_drains(const RunFacts& run, const ContractTerms& terms);
 
 }  // namespace halfsent

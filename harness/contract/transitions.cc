@@ -47,6 +47,8 @@ RunFindings judge_transitions(const RunFacts& run, const ContractTerms&) {
       if (change.holder_before) once_held.insert(*change.holder_before);
       if (change.by.actor.empty() || change.recovered || change.now->to == JobState::unlisted) continue;
       const char* why = complaint(run.facts->jobs.at(key), change, once_held.contains(change.by), has_claims);
+      // What is removed for good is judged as a job: lost, hidden, phantom, or done.
+      if (change.now->to == JobState::none && &change == &changes.back()) continue;
       if (why == nullptr) continue;
       found.broken.push_back({.key = key,
                               .why = fmt::format("{} (from {} to {}): {}", row_change(*change.event),

@@ -75,6 +75,7 @@ std::optional<Arguments> parse_arguments(const std::vector<std::string>& words) 
     }
   }
   if (next != words.size() || !chosen) return std::nullopt;
+  if (has(Defect::lease_shorter_than_send)) arguments.terms.send_timeout_s = 100;
   return arguments;
 }
 

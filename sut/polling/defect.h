@@ -58,10 +58,10 @@ enum class Defect {
   // schedule
   schedule_trusts_peer,
   unique_for_a_while,
-  key_by_own_clock,
+  key_by_node,
   slot_by_own_clock,
   enqueue_after_commit,
-  send_before_commit,
+  send_before_check,
   no_authority,
   schedules_inactive,
   unique_by_looking,

@@ -77,10 +77,11 @@ std::string_view settle_sql() {
         " sending_at = iif(:take_back, :before, sending_at), attempts = attempts + (:state <> 'delivered')"
         " WHERE digest_key = :key AND token = :token AND state = 'leased'"},
        {Defect::claim_deletes,
+        // What is done is not put back.
         "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, state, attempts, token, reason,"
-        "  retry_at, delivered_at, sending_at)"
-        " VALUES (:key, :customer, '', 0, :state, :attempt, :token, :reason, unixepoch() + :delay,"
-        "  iif(:state = 'delivered', unixepoch(), NULL), iif(:take_back, :before, unixepoch()))"}});
+        "  retry_at, sending_at)"
+        " SELECT :key, :customer, '', 0, :state, :attempt, :token, :reason, unixepoch() + :delay,"
+        "  iif(:take_back, :before, unixepoch()) WHERE :state <> 'delivered'"}});
 }
 
 // The state that an attempt leaves behind. What is exhausted may be sent again by an operator; what needs review must

@@ -20,12 +20,13 @@ std::string_view next_cutoff_sql() {
         "SELECT digest_week, cutoff_at FROM cutoffs, cohorts"
         " WHERE cohort = :cohort AND authority = :name AND term = :term AND authority_until > unixepoch()"
         " AND cutoff_at > scheduled_to AND cutoff_at <= unixepoch() ORDER BY cutoff_at DESC LIMIT 1"},
-       // The right slot under the name of the one that the clock shows.
-       {Defect::key_by_own_clock,
-        "SELECT (SELECT digest_week FROM cutoffs WHERE cutoff_at <= unixepoch() ORDER BY cutoff_at DESC LIMIT 1),"
-        " cutoff_at FROM cutoffs, cohorts"
+       // Each node keeps its own account of what it has scheduled.
+       {Defect::key_by_node,
+        "SELECT digest_week, cutoff_at FROM cutoffs, cohorts"
         " WHERE cohort = :cohort AND authority = :name AND term = :term AND authority_until > unixepoch()"
-        " AND cutoff_at > scheduled_to AND cutoff_at <= unixepoch() ORDER BY cutoff_at LIMIT 1"},
+        " AND cutoff_at > unixepoch() - 86400 AND cutoff_at <= unixepoch() AND NOT EXISTS (SELECT 1 FROM digest_jobs"
+        "   WHERE digest_jobs.cohort = :cohort AND digest_jobs.digest_week = cutoffs.digest_week"
+        "     AND digest_key LIKE '%@' || :name) ORDER BY cutoff_at LIMIT 1"},
        {Defect::no_authority,
         "SELECT digest_week, cutoff_at FROM cutoffs, cohorts WHERE cohort = :cohort AND :name IS NOT :term"
         " AND cutoff_at > scheduled_to AND cutoff_at <= unixepoch() ORDER BY cutoff_at LIMIT 1"},
@@ -33,7 +34,8 @@ std::string_view next_cutoff_sql() {
        {Defect::unique_for_a_while,
         "SELECT digest_week, cutoff_at FROM cutoffs, cohorts"
         " WHERE cohort = :cohort AND authority = :name AND term = :term AND authority_until > unixepoch()"
-        " AND cutoff_at <= unixepoch() AND EXISTS (SELECT 1 FROM customers WHERE cohort = :cohort AND active"
+        " AND cutoff_at > unixepoch() - 86400 AND cutoff_at <= unixepoch() AND EXISTS (SELECT 1 FROM customers WHERE "
+        "cohort = :cohort AND active"
         "   AND NOT EXISTS (SELECT 1 FROM digest_jobs WHERE digest_jobs.customer_id = customers.customer_id"
         "     AND digest_jobs.digest_week = cutoffs.digest_week"
         "     AND (state = 'delivered' OR retry_at > unixepoch() - 60))) ORDER BY cutoff_at LIMIT 1"}});
@@ -50,6 +52,10 @@ std::string_view jobs_sql() {
         "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term)"
         " SELECT customer_id || ':' || :week, customer_id, :week, :cutoff, cohort, :term FROM customers"
         " WHERE cohort = :cohort ORDER BY customer_id ON CONFLICT (digest_key) DO NOTHING"},
+       {Defect::key_by_node,
+        "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term)"
+        " SELECT customer_id || ':' || :week || '@' || :name, customer_id, :week, :cutoff, cohort, :term FROM customers"
+        " WHERE cohort = :cohort AND active ORDER BY customer_id ON CONFLICT (digest_key) DO NOTHING"},
        {Defect::unique_by_looking,
         "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term, state, attempts, token,"
         "  retry_at, granted)"
@@ -71,7 +77,7 @@ constexpr std::string_view outbox_sql =
 
 void Scheduler::run() {
   if (has(Defect::schedule_trusts_peer)) {
-    db_.query("CREATE TABLE IF NOT EXISTS reservations (digest_week TEXT PRIMARY KEY)").change();
+    db_.query("CREATE TABLE IF NOT EXISTS reservations (name TEXT PRIMARY KEY)").change();
   }
   if (has(Defect::unique_by_looking)) rebuild_jobs();
   while (true) {
@@ -91,6 +97,14 @@ void Scheduler::pass() {
     while (term && schedule_next(cohort, *term)) {
     }
   }
+}
+
+std::vector<std::string> Scheduler::customers(const std::string& cohort) {
+  std::vector<std::string> names;
+  Query look = db_.query("SELECT customer_id FROM customers WHERE cohort = :cohort ORDER BY customer_id");
+  look.with(":cohort", cohort);
+  while (look.step()) names.push_back(look.text(0));
+  return names;
 }
 
 std::vector<std::string> Scheduler::cohorts() {
@@ -145,6 +159,7 @@ int Scheduler::write_jobs(const std::string& cohort, std::int64_t term, const st
   {
     Query jobs = db_.query(jobs_sql());
     jobs.with(":cohort", cohort).with(":week", week).with(":cutoff", cutoff).with(":term", term);
+    if (has(Defect::key_by_node)) jobs.with(":name", name_);
     created = jobs.change();
   }
   db_.query(outbox_sql).with(":cohort", cohort).with(":week", week).change();
@@ -191,15 +206,16 @@ bool Scheduler::schedule_by_looking(const std::string& cohort, std::int64_t term
 
 // The defects that cut the one transaction into two.
 bool Scheduler::schedules_wrongly() {
-  return has_any({Defect::enqueue_after_commit, Defect::schedule_trusts_peer, Defect::send_before_commit});
+  return has_any({Defect::enqueue_after_commit, Defect::schedule_trusts_peer, Defect::send_before_check});
 }
 
 bool Scheduler::schedule_wrongly(Immediate& transaction, const std::string& cohort, std::int64_t term,
                                  const std::string& week, Seconds cutoff) {
   if (has(Defect::schedule_trusts_peer)) {
     // Whoever has written the reservation will write the jobs, will they not?
-    Query reserve = db_.query("INSERT INTO reservations (digest_week) VALUES (:week) ON CONFLICT DO NOTHING");
-    if (reserve.with(":week", week).change() == 0) {
+    Query reserve =
+        db_.query("INSERT INTO reservations (name) VALUES (:cohort || ':' || :week) ON CONFLICT DO NOTHING");
+    if (reserve.with(":cohort", cohort).with(":week", week).change() == 0) {
       advance(cohort, cutoff);
       transaction.commit();
       return true;
@@ -217,22 +233,21 @@ bool Scheduler::schedule_wrongly(Immediate& transaction, const std::string& coho
     write_jobs(cohort, term, week, cutoff);
     return true;
   }
-  // The first digest goes out at once, so that nobody waits for a worker; the commit comes later.
-  write_jobs(cohort, term, week, cutoff);
-  std::optional<Job> job;
-  {
-    Query first = db_.query(
-        "SELECT digest_key, customer_id FROM digest_jobs WHERE cohort = :cohort AND digest_week = :week"
-        " ORDER BY digest_key LIMIT 1");
-    if (first.with(":cohort", cohort).with(":week", week).step()) {
-      job = Job{.digest_key = first.text(0), .customer_id = first.text(1), .sending_before = {}};
-    }
-  }
-  if (job) {
-    send(parse_url("http://127.0.0.1:8080/send"), *job, terms_.send_timeout_s);
-    Query mark = db_.query(
-        "UPDATE digest_jobs SET state = 'delivered', attempts = 1, delivered_at = unixepoch() WHERE digest_key = :key");
-    mark.with(":key", job->digest_key).change();
+  // Customers are looked at one by one, and a digest goes out as soon as it has a row. Who turns out to be inactive is
+  // rolled back.
+  for (const std::string& customer : customers(cohort)) {
+    db_.handle().exec("SAVEPOINT customer");
+    Query insert = db_.query(
+        "INSERT INTO digest_jobs (digest_key, customer_id, digest_week, due_at, cohort, term)"
+        " VALUES (:customer || ':' || :week, :customer, :week, :cutoff, :cohort, :term)");
+    insert.with(":customer", customer).with(":week", week).with(":cutoff", cutoff);
+    insert.with(":cohort", cohort).with(":term", term).change();
+    send(parse_url("http://127.0.0.1:8080/send"),
+         Job{.digest_key = customer + ":" + week, .customer_id = customer, .sending_before = {}},
+         terms_.send_timeout_s);
+    Query active = db_.query("SELECT 1 FROM customers WHERE customer_id = :customer AND active");
+    if (!active.with(":customer", customer).step()) db_.handle().exec("ROLLBACK TO customer");
+    db_.handle().exec("RELEASE customer");
   }
   advance(cohort, cutoff);
   transaction.commit();

@@ -35,6 +35,7 @@ class Scheduler {
   void advance(const std::string& cohort, Seconds cutoff);
   void pass();
   // Of defects.
+  std::vector<std::string> customers(const std::string& cohort);
   void rebuild_jobs();
   bool schedule_by_looking(const std::string& cohort, std::int64_t term);
   static bool schedules_wrongly();

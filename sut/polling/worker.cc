@@ -49,7 +49,7 @@ void Worker::renew_for_ever() {
 
 void Worker::recover() {
   if (has_any({Defect::slow_sweep, Defect::lazy_sweep})) {
-    const Seconds period_s = has(Defect::slow_sweep) ? 3600 : 600;
+    const Seconds period_s = has(Defect::slow_sweep) ? 3600 : 300;
     const Seconds now = leases_.now();
     if (swept_at_ != 0 && now - swept_at_ < period_s) return;
     swept_at_ = now;
@@ -68,7 +68,7 @@ bool Worker::work_on(Job& job) {
   if (answer.outcome == Outcome::accepted) take_time(job, terms_.archive_s);
   if (answer.outcome == Outcome::accepted && has(Defect::never_marks)) return true;
   if (!has(Defect::mark_before_send)) settle_surely(job, answer);
-  if (has(Defect::sleeps_after_doubt) && answer.outcome != Outcome::accepted) ::sleep(600);
+  if (has(Defect::sleeps_after_doubt) && answer.outcome != Outcome::accepted) ::sleep(300);
   if (has(Defect::renews_for_ever)) renewed_ = job.digest_key;
   return true;
 }
