@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "harness/contract/invariants.h"
@@ -10,13 +11,14 @@ namespace halfsent {
 namespace {
 
 // Every effect before the last was in doubt when the next one was requested, or that one is a stopped holder's.
-bool each_repeat_had_a_reason(const std::vector<const Effect*>& effects) {
+bool each_repeat_had_a_reason(std::vector<const Effect*> effects) {
+  // As they were asked for: what was asked first may be accepted last.
+  std::sort(effects.begin(), effects.end(), [&](const Effect* a, const Effect* b) { return a->asked() < b->asked(); });
   for (std::size_t i = 1; i < effects.size(); ++i) {
     const Effect& repeat = *effects[i];
-    const Seq asked = repeat.requested != nullptr ? repeat.requested->seq : repeat.accepted->seq;
     for (std::size_t earlier = 0; repeat.late == nullptr && earlier < i; ++earlier) {
       const Event* doubt = effects[earlier]->doubt;
-      if (doubt == nullptr || doubt->seq > asked) return false;
+      if (doubt == nullptr || doubt->seq > repeat.asked()) return false;
     }
   }
   return true;

@@ -78,6 +78,32 @@ TEST(Duplicate, RetryOnDoubtAllowsTheLateSendOfAHolderThatWasStopped) {
   EXPECT_TRUE(ask(is_duplicate, stopped_before_it_sent(), honouring()).violated);
 }
 
+TEST(Duplicate, RetryOnDoubtAllowsARepeatWhileTheFirstSenderIsStopped) {
+  const auto story = [](bool stopped) {
+    HistoryBuilder h;
+    h.schedules("k").at(2ms).by("worker-1").claims("k").delivers(1, "k");
+    if (stopped) h.fires(0, "hold worker-1 at before_mark k for 61s");
+    h.at(60s).by("worker-2").claims("k", JobState::leased, 2).delivers(2, "k").marks("k");
+    if (stopped) h.at(61s).by("worker-1").add(Released{});
+    return h.at(30min).finishes("horizon");
+  };
+  EXPECT_FALSE(ask(is_duplicate, story(true), ignoring(OnDoubt::retry)).violated);
+  EXPECT_TRUE(ask(is_duplicate, story(false), ignoring(OnDoubt::retry)).violated);
+  EXPECT_TRUE(ask(is_duplicate, story(true), ignoring(OnDoubt::flag)).violated);
+}
+
+TEST(Duplicate, RetryOnDoubtAllowsARepeatThatIsAcceptedBeforeWhatItRepeats) {
+  const auto story = [](Nanoseconds gives_up_after) {
+    HistoryBuilder h;
+    h.schedules("k").at(2ms).by("worker-1").claims("k").requests(1, "k").waits("poll", gives_up_after);
+    h.at(gives_up_after).changes("k", JobState::leased, JobState::pending);
+    h.at(30s).by("worker-2").claims("k", JobState::pending, 2).delivers(2, "k").marks("k");
+    return h.at(61s).by("worker-1").accepts(1, "k").at(30min).finishes("horizon");
+  };
+  EXPECT_FALSE(ask(is_duplicate, story(10s), ignoring(OnDoubt::retry)).violated);
+  EXPECT_TRUE(ask(is_duplicate, story(10s), ignoring(OnDoubt::flag)).violated);
+}
+
 TEST(Duplicate, ALateSendWithoutAStopIsNotAllowed) {
   HistoryBuilder h;
   h.schedules("k").at(2ms).by("worker-1").claims("k");

@@ -122,7 +122,14 @@ class Gatherer {
     job(*origin.job).effects.push_back(std::move(effect));
   }
 
-  void take(const Event& event, const Released&) { released_[life_of(event)].push_back(&event); }
+  void take(const Event& event, const FaultFired& fault) {
+    if (fault.text.starts_with("hold ")) held_[event.actor].push_back({.from = &event});
+  }
+
+  void take(const Event& event, const Released&) {
+    released_[life_of(event)].push_back(&event);
+    if (auto& holds = held_[event.actor]; !holds.empty()) holds.back().to = &event;
+  }
 
   void take(const Event& event, const Responded& response) { responses_.emplace(response.request, &event); }
 
@@ -210,9 +217,12 @@ class Gatherer {
     }
     effect.confirmed = responded != nullptr && is_whole_yes(std::get<Responded>(responded->body)) &&
                        !wait_ran_out(accepted, *responded);
-    if (const Event* event = gave_up(accepted, responded)) {
+    if (const Event* event = gave_up(effect.requested != nullptr ? *effect.requested : accepted, responded)) {
       doubt(*event, fmt::format("{} gave up waiting for the response before {}", who(accepted), in_seconds(event->at)));
     }
+    if (const Event* taken = taken_while_held(facts, accepted))
+      doubt(*taken, fmt::format("{} was stopped when {} had the job at {}", who(accepted),
+                                taken->actor.empty() ? "the ledger" : who(*taken), in_seconds(taken->at)));
     const Event* mark = facts.first_mark();
     if (effect.doubt != nullptr && mark != nullptr && mark->seq < effect.doubt->seq) {
       effect.doubt = nullptr;
@@ -220,6 +230,20 @@ class Gatherer {
     } else if (effect.doubt != nullptr) {
       effect.doubt_reason += ", before the job was marked";
     }
+  }
+
+  // The first change by somebody else after the sender's effect, if the plan kept the sender from knowing of it.
+  const Event* taken_while_held(const JobFacts& facts, const Event& accepted) const {
+    const auto holds = held_.find(accepted.actor);
+    if (holds == held_.end()) return nullptr;
+    for (const Event* change : facts.changes) {
+      if (change->seq < accepted.seq) continue;
+      if (life_of(*change) == life_of(accepted)) return nullptr;
+      for (const Hold& hold : holds->second)
+        if (hold.from->seq < change->seq && (hold.to == nullptr || change->seq < hold.to->seq)) return change;
+      return nullptr;
+    }
+    return nullptr;
   }
 
   // The change by which the sender holds the job, then one by somebody else, then the end of a hold, then the request.
@@ -259,15 +283,15 @@ class Gatherer {
 
   // A client that stopped waiting shows by going on: the incarnation makes another request or changes a row after a
   // timed wait ran out, and the response had not been sent. Going on without such a wait is no doubt but carelessness.
-  const Event* gave_up(const Event& accepted, const Event* responded) const {
+  const Event* gave_up(const Event& asked, const Event* responded) const {
     bool timed_out = false;
     Nanoseconds deadline{-1};
     for (const auto& event : history_.events) {
       if (responded != nullptr && event.seq > responded->seq) return nullptr;
-      if (life_of(event) != life_of(accepted)) continue;
-      if (deadline > accepted.at && event.at >= deadline) timed_out = true;
+      if (life_of(event) != life_of(asked)) continue;
+      if (deadline > asked.at && event.at >= deadline) timed_out = true;
       if (const auto* wait = std::get_if<Waiting>(&event.body)) deadline = wait->deadline;
-      if (event.seq <= accepted.seq || !timed_out) continue;
+      if (event.seq <= asked.seq || !timed_out) continue;
       const auto* change = std::get_if<LedgerChanged>(&event.body);
       const bool renews = change != nullptr && change->from == JobState::leased && change->to == JobState::leased;
       if (std::holds_alternative<Requested>(event.body) || (change != nullptr && !renews)) return &event;
@@ -288,6 +312,11 @@ class Gatherer {
   std::map<std::uint64_t, Origin> requests_;
   std::map<std::uint64_t, const Event*> responses_;
   std::map<Life, std::vector<const Event*>> released_;
+  struct Hold {
+    const Event* from = nullptr;
+    const Event* to = nullptr;  // null: until the end
+  };
+  std::map<std::string, std::vector<Hold>> held_;       // by actor
   std::map<std::pair<Life, int>, const Event*> ended_;  // by process of the tree, 0 its root
 };
 

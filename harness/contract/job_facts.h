@@ -21,14 +21,17 @@ struct Effect {
   std::string sent_key;       // as the request carried it, empty: none
 
   // Doubt: before the row was marked, the worker died (its root process, or the one that sent), lost the response
-  // (drop, reset, half, a status that is no 2xx), or gave up waiting for it. Null: it knew, or could still learn, what
-  // happened.
+  // (drop, reset, half, a status that is no 2xx), gave up waiting for it, or was stopped by the plan when another took
+  // the job up. Null: it knew, or could still learn, what happened.
   const Event* doubt = nullptr;
   std::string doubt_reason;  // "worker-1 died at 0.004 s, before the job was marked"
 
   // Where the plan had stopped the sender after its claim, and another took the job up meanwhile: when it ran again.
   // Before a downstream that ignores keys nothing can keep such a one from sending.
   const Event* late = nullptr;
+
+  // When it was asked for.
+  [[nodiscard]] Seq asked() const { return requested != nullptr ? requested->seq : accepted->seq; }
 
   const Event* answered = nullptr;  // Responded, or null
   // The answer was a 2xx, came whole and in time: whoever sent the request knows that it was accepted.

@@ -82,7 +82,8 @@ void settled(const JobFacts& job, KeyVerdict& verdict) {
 
 void note_doubt(const JobFacts& job, const ContractTerms& terms, Verdict& verdict) {
   if (!is_allowed_duplicate(job, terms)) return;
-  const auto effects = job.new_effects();
+  auto effects = job.new_effects();
+  std::sort(effects.begin(), effects.end(), [](const Effect* a, const Effect* b) { return a->asked() < b->asked(); });
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const bool repeated = i + 1 < effects.size() && effects[i + 1]->late == nullptr;

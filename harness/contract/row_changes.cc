@@ -9,7 +9,9 @@ bool differs(const std::string& before, const std::string& now) { return !now.em
 
 bool takes_over(const LedgerChanged& before, const LedgerChanged& now, const std::optional<Life>& holder,
                 const RowChange& change) {
-  if (differs(before.token, now.token) || differs(before.owner, now.owner)) return true;
+  // Who writes its name into a row that it has just leased claims nothing new.
+  const bool signs = before.owner.empty() && holder == change.by;
+  if (differs(before.token, now.token) || (differs(before.owner, now.owner) && !signs)) return true;
   if (before.attempts >= 0 && now.attempts > before.attempts) return true;
   if (!now.token.empty() || !holder || *holder == change.by) return false;
   return before.lease_until.count() < 0 || before.lease_until <= change.event->at + ledger_resolution;
