@@ -49,6 +49,7 @@ constexpr Named names[] = {
     {"owner-name-reused", Defect::owner_name_reused},
     {"first-page-only", Defect::first_page_only},
     {"exhausted-deleted", Defect::exhausted_deleted},
+    {"exhausted-parked", Defect::exhausted_parked},
     {"slow-sweep", Defect::slow_sweep},
     {"lazy-sweep", Defect::lazy_sweep},
     {"reclaims-early", Defect::reclaims_early},

@@ -51,6 +51,7 @@ enum class Defect {
   owner_name_reused,
   first_page_only,
   exhausted_deleted,
+  exhausted_parked,
   slow_sweep,
   lazy_sweep,
   reclaims_early,

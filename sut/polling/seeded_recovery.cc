@@ -36,6 +36,15 @@ void sweep_early(Database& db, const Terms& terms) {
   sweep.with(":flag", terms.on_doubt == OnDoubt::flag ? 1 : 0).with(":max", terms.max_attempts).change();
 }
 
+// In a state that no operator asks for, and that the constraint was not told of.
+void park_exhausted(Database& db, const Terms& terms) {
+  db.handle().exec("PRAGMA ignore_check_constraints = ON");
+  Query park = db.query(
+      "UPDATE digest_jobs SET state = 'parked', owner = NULL, lease_until = NULL"
+      " WHERE state = 'leased' AND lease_until <= unixepoch() AND attempts >= :max");
+  park.with(":max", terms.max_attempts).change();
+}
+
 // Nobody takes longer than half a lease, do they?
 void sweep_by_age(Database& db, const Terms& terms) {
   Query sweep = db.query(
@@ -87,6 +96,7 @@ bool recovers_wrongly() {
 
 void before_sweep(Database& db, const Terms& terms) {
   if (has(Defect::exhausted_deleted)) delete_exhausted(db, terms);
+  if (has(Defect::exhausted_parked)) park_exhausted(db, terms);
 }
 
 void sweep_wrongly(Database& db, const std::string& owner, const Terms& terms) {
