@@ -53,6 +53,16 @@ std::string fault_list(const Style& style) {
   return out;
 }
 
+std::string defect_list(const std::vector<ListedDefect>& defects, const Style& style) {
+  std::vector<std::vector<Cell>> rows;
+  for (const ListedDefect& defect : defects)
+    rows.push_back({{.text = "  " + printable(defect.id)},
+                    {.text = printable(defect.name)},
+                    {.text = printable(defect.part)},
+                    {.text = printable(defect.what)}});
+  return heading("defects: what halfsent selfcheck must notice", style) + table(rows, 3, style);
+}
+
 std::string invariant_list(const Style& style) {
   return heading("invariants: what violates, per job, in order of precedence", style) +
          names_and_summaries(invariant_table()) + heading("invariants of the run: what holds over all jobs", style) +

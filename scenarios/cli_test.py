@@ -187,7 +187,7 @@ class Lists(AcceptanceTest):
         everything = self.halfsent("list")
         self.assert_code(everything, 0)
         parts = []
-        for topic in ("scenarios", "faults", "invariants", "strategies", "boundaries"):
+        for topic in ("scenarios", "faults", "invariants", "defects", "strategies", "boundaries"):
             one = self.halfsent("list", topic)
             self.assert_code(one, 0)
             self.assertTrue(one.stdout.startswith(topic))

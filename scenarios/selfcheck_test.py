@@ -26,7 +26,8 @@ class Selfcheck(AcceptanceTest):
         controls = [row for row in rows() if row["verdicts"] == ["flagged"]]
         planned = [row for row in rows() if "plan" in row]
         self.assertRegex(done.stdout, rf"{len(rows())} defects: {len(rows()) - len(controls) - len(planned)} caught, "
-                                      rf"{len(planned)} by their plan only, {len(controls)} allowed, 0 missed, 0 wrong, 0 crashed; median ")
+                                      rf"{len(planned)} by their plan only, {len(controls)} allowed, 0 missed, "
+                                      "0 wrong, 0 crashed; median ")
         self.assertIn("the right system accused in 0 of ", done.stdout)
         median = int(re.search(r"median (\d+) execution", done.stdout)[1])
         self.assertLess(median, 200)
@@ -52,7 +53,8 @@ class Asked(AcceptanceTest):
     def test_one_defect_is_caught_by_a_plan_that_replays(self):
         done = self.halfsent("selfcheck", "--defect", "mark-before-send")
         self.assert_code(done, 0)
-        caught = re.search(r"^M38 +mark-before-send +caught +phantom +\d+ executions +[\d.]+ s +(.*)$", done.stdout, re.M)
+        caught = re.search(r"^M38 +mark-before-send +caught +phantom +\d+ executions +[\d.]+ s +(.*)$", done.stdout,
+                           re.M)
         self.assertTrue(caught, done.stdout)
         again = self.halfsent("replay", f"scenario selfcheck.M38; seed 1; {caught[1]}")
         self.assert_code(again, 1)

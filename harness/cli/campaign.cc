@@ -41,12 +41,22 @@ Plan plan_of(const Scenario& scenario, std::uint64_t seed, const SweepCell& cell
   return {.scenario = scenario.name, .seed = seed, .faults = cell.faults};
 }
 
-SweepPlan sweep_of(const Scenario& scenario, const History& clean) {
+SweepOptions options_of(const Scenario& scenario) {
   // Past the lease by a second: then its holder is stale, whoever it is.
-  return sweep(clean, {.faults = scenario.sweep_faults,
-                       .past_lease = scenario.lease + std::chrono::seconds{1},
-                       .within_lease = scenario.lease / 2,
-                       .failover_loses = scenario.ledger.failover_loses});
+  return {.faults = scenario.sweep_faults,
+          .past_lease = scenario.lease + std::chrono::seconds{1},
+          .within_lease = scenario.lease / 2,
+          .failover_loses = scenario.ledger.failover_loses};
+}
+
+SweepPlan sweep_of(const Scenario& scenario, const CampaignOptions& options, const History& clean) {
+  SweepPlan plan = sweep(clean, options_of(scenario));
+  if (options.exhaustive)
+    std::erase_if(plan.cells, [&](const SweepCell& cell) {
+      const Bounds left = after(cell, options.bounds);
+      return left.faults < 0 || left.switches < 0;
+    });
+  return plan;
 }
 
 // What a job tells the campaign, one JSON object a line: {"cell":3,"runs":2} and, when it failed, the parts of the
@@ -56,7 +66,20 @@ class Reporter {
   explicit Reporter(int fd) : fd_(fd) {}
 
   void done(std::int64_t cell, int runs, const std::optional<Error>& error = {}) {
-    json::object line{{"cell", cell}, {"runs", runs}};
+    tell({{"cell", cell}, {"runs", runs}}, error);
+  }
+
+  // A plan below the cell.
+  void deeper(std::int64_t cell, const std::string& name, const Plan& plan, std::size_t windows, int runs,
+              const std::optional<Error>& error) {
+    tell({{"cell", cell}, {"name", name}, {"plan", to_string(plan)}, {"windows", windows}, {"runs", runs}}, error);
+  }
+
+  // Everything below the cell is done.
+  void finished(std::int64_t cell, int childless) { tell({{"cell", cell}, {"runs", 0}, {"childless", childless}}, {}); }
+
+ private:
+  void tell(json::object line, const std::optional<Error>& error) {
     if (error)
       line["error"] = {{"code", static_cast<int>(error->code)},
                        {"message", error->message},
@@ -72,7 +95,6 @@ class Reporter {
     }
   }
 
- private:
   int fd_;
 };
 
@@ -102,21 +124,30 @@ bool comes_back(const Execution& execution) {
   });
 }
 
+// What came of a plan.
+struct Ran {
+  int runs = 0;
+  std::optional<Error> error = {};
+  std::optional<History> held = {};  // its history, where it held
+};
+
 // Runs a plan, stores it, and runs it again when it violates (a counterexample that does not repeat is none) and as a
 // sample of the others: then with programs that are executed, not forked.
 std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Plan& plan, const fs::path& out,
-                             const std::string& name, Audit& audit, int& runs) {
+                             const std::string& name, Audit& audit, Ran& ran) {
   Result<Execution> execution = runner.run(plan, StartMode::fork);
-  ++runs;
+  ++ran.runs;
   if (!execution) return execution.error();
   if (Result<void> stored = store(out, name, *execution); !stored) return stored.error();
-  const bool violates = exit_code(judge(execution->history, plan, terms_of(scenario))) == ExitCode::violated;
+  const ExitCode code = exit_code(judge(execution->history, plan, terms_of(scenario)));
+  const bool violates = code == ExitCode::violated;
+  if (code == ExitCode::held) ran.held = execution->history;
   const bool first_return = !audit.seen_return && comes_back(*execution);
   audit.seen_return = audit.seen_return || first_return;
   const bool sampled = execution->forked > 0 && (audit.due || first_return);
   if (!violates && !sampled) return std::nullopt;
   const Result<Execution> again = runner.run(plan);
-  ++runs;
+  ++ran.runs;
   if (!again) return again.error();
   if (digest(again->history) == digest(execution->history)) return std::nullopt;
   if (Result<void> stored = store(out, name + ".again", *again); !stored) return stored.error();
@@ -129,28 +160,76 @@ std::optional<Error> execute(Runner& runner, const Scenario& scenario, const Pla
                              "starts, set fork_server = false in [world]"};
 }
 
+// One job of a campaign: a cell, and what is below it.
+class Worker {
+ public:
+  Worker(Runner& runner, const Scenario& scenario, const CampaignOptions& options, Reporter& reporter)
+      : runner_(runner), scenario_(scenario), options_(options), reporter_(reporter) {}
+
+  void run(std::size_t index, const SweepCell& cell) {
+    cell_ = static_cast<std::int64_t>(index);
+    audit_.due = index % audit_interval == 0;
+    const Plan plan = plan_of(scenario_, options_.seed, cell);
+    const std::string name = cell_name(index);
+    const Ran ran = execute_one(plan, name);
+    reporter_.done(cell_, ran.runs, ran.error);
+    if (!options_.exhaustive) return;
+    childless_ = 0;
+    go_below(plan, name, 1, ran, after(cell, options_.bounds));
+    reporter_.finished(cell_, childless_);
+  }
+
+ private:
+  Ran execute_one(const Plan& plan, const std::string& name) {
+    Ran ran;
+    ran.error = execute(runner_, scenario_, plan, options_.out, name, audit_, ran);
+    return ran;
+  }
+
+  // Depth first: a history is needed no longer than its children are run.
+  void go_below(const Plan& parent, const std::string& parent_name, std::size_t windows, const Ran& ran,
+                const Bounds& left) {
+    if (left.faults <= 0 && left.switches <= 0) return;
+    if (!ran.held) {
+      ++childless_;
+      return;
+    }
+    const std::vector<SweepCell> cells = children(*ran.held, parent, options_of(scenario_), left);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Plan plan = plan_of(scenario_, options_.seed, cells[i]);
+      const std::string name = parent_name + "." + cell_name(i);
+      audit_.due = i % audit_interval == 0;
+      const Ran below = execute_one(plan, name);
+      reporter_.deeper(cell_, name, plan, windows + 1, below.runs, below.error);
+      go_below(plan, name, windows + 1, below, after(cells[i], left));
+    }
+  }
+
+  Runner& runner_;
+  const Scenario& scenario_;
+  const CampaignOptions& options_;
+  Reporter& reporter_;
+  Audit audit_;
+  std::int64_t cell_ = 0;
+  int childless_ = 0;
+};
+
 void run_job(const Scenario& scenario, const CampaignOptions& options, int job, int cpu, int fd) {
   Reporter reporter(fd);
   Result<std::unique_ptr<Runner>> runner = Runner::create(scenario, {.cpu = cpu});
   if (!runner) return reporter.done(clean_done, 0, runner.error());
   const Plan nothing{.scenario = scenario.name, .seed = options.seed, .faults = {}};
-  int runs = 1;
   const Result<Execution> clean = (*runner)->run(nothing, StartMode::fork);
-  if (!clean) return reporter.done(clean_done, runs, clean.error());
+  if (!clean) return reporter.done(clean_done, 1, clean.error());
   if (job == 0)
     if (Result<void> stored = store(options.out, clean_name, *clean); !stored)
-      return reporter.done(clean_done, runs, stored.error());
-  reporter.done(job == 0 ? clean_stored : clean_done, runs);
-  const SweepPlan plan = sweep_of(scenario, clean->history);
-  Audit audit;
+      return reporter.done(clean_done, 1, stored.error());
+  reporter.done(job == 0 ? clean_stored : clean_done, 1);
+  const SweepPlan plan = sweep_of(scenario, options, clean->history);
+  Worker worker(**runner, scenario, options, reporter);
   for (std::size_t cell = static_cast<std::size_t>(job); cell < plan.cells.size();
-       cell += static_cast<std::size_t>(options.jobs)) {
-    runs = 0;
-    audit.due = cell % audit_interval == 0;
-    const std::optional<Error> error = execute(**runner, scenario, plan_of(scenario, options.seed, plan.cells[cell]),
-                                               options.out, cell_name(cell), audit, runs);
-    reporter.done(static_cast<std::int64_t>(cell), runs, error);
-  }
+       cell += static_cast<std::size_t>(options.jobs))
+    worker.run(cell, plan.cells[cell]);
 }
 
 struct Job {
@@ -207,6 +286,17 @@ class Collector {
       if (error && !failed_) failed_ = std::move(error);
       return !failed_ && (cell != clean_stored || load_clean());
     }
+    if (line.contains("childless")) {
+      result_.deeper.childless += line.at("childless").to_number<int>();
+      ++finished_;
+      show_progress();
+      return true;
+    }
+    if (const json::value* name = line.if_contains("name")) {
+      take_deeper(std::string(name->as_string()), std::string(line.at("plan").as_string()),
+                  line.at("windows").to_number<std::size_t>(), std::move(error));
+      return true;
+    }
     waiting_[static_cast<std::size_t>(cell)] = std::move(error);
     return !have_clean_ || judge_waiting();
   }
@@ -215,6 +305,7 @@ class Collector {
 
   void finish() {
     for (auto& [index, cell] : cells_) result_.cells.push_back(std::move(cell));
+    for (auto& [name, cell] : deeper_) result_.deeper.cells.push_back(std::move(cell));
   }
 
  private:
@@ -227,9 +318,40 @@ class Collector {
     result_.clean = std::move(*clean);
     result_.clean_verdict =
         judge(result_.clean, {.scenario = scenario_.name, .seed = options_.seed, .faults = {}}, terms_of(scenario_));
-    result_.sweep = sweep_of(scenario_, result_.clean);
+    result_.sweep = sweep_of(scenario_, options_, result_.clean);
     have_clean_ = true;
     return judge_waiting();
+  }
+
+  // Judges what is on disk under that name; what passed is removed unless it is to be kept.
+  void judge_stored(const std::string& name, CellResult& done) {
+    const fs::path file = options_.out / (name + ".history.jsonl");
+    if (!done.error) {
+      const Result<History> history = load_history(file);
+      if (history) done.verdict = judge(*history, done.plan, terms_of(scenario_));
+      if (!history) done.error = history.error();
+    }
+    const bool passed = !done.error && exit_code(done.verdict) == ExitCode::held;
+    if (passed && !options_.keep_passes) {
+      std::error_code ignored;
+      fs::remove(file, ignored);
+      fs::remove(options_.out / (name + ".output.txt"), ignored);
+    } else {
+      done.history = file;
+    }
+  }
+
+  void take_deeper(const std::string& name, const std::string& text, std::size_t windows, std::optional<Error> error) {
+    const Result<Plan> plan = parse_plan(text);
+    CellResult done{.cell = {}, .plan = plan ? *plan : Plan{}, .verdict = {}, .error = std::move(error), .history = {}};
+    if (!plan) done.error = plan.error();
+    judge_stored(name, done);
+    ++result_.deeper.plans[windows];
+    if (!done.error && exit_code(done.verdict) == ExitCode::held) {
+      ++result_.deeper.held;
+    } else {
+      deeper_.emplace(name, std::move(done));
+    }
   }
 
   bool judge_waiting() {
@@ -240,28 +362,19 @@ class Collector {
                       .verdict = {},
                       .error = std::move(error),
                       .history = {}};
-      const fs::path file = options_.out / (cell_name(index) + ".history.jsonl");
-      if (!done.error) {
-        const Result<History> history = load_history(file);
-        if (history) done.verdict = judge(*history, done.plan, terms_of(scenario_));
-        if (!history) done.error = history.error();
-      }
-      const bool passed = !done.error && exit_code(done.verdict) == ExitCode::held;
-      if (passed && !options_.keep_passes) {
-        std::error_code ignored;
-        fs::remove(file, ignored);
-        fs::remove(options_.out / (cell_name(index) + ".output.txt"), ignored);
-      } else {
-        done.history = file;
-      }
+      judge_stored(cell_name(index), done);
       if (!done.error && exit_code(done.verdict) == ExitCode::violated)
         first_violation_ = std::min(first_violation_, index);
       cells_.emplace(index, std::move(done));
     }
-    if (options_.progress)
-      options_.progress(static_cast<int>(cells_.size()), static_cast<int>(result_.sweep.cells.size()));
+    if (!options_.exhaustive) finished_ = static_cast<int>(cells_.size());
+    show_progress();
     if (!options_.stop_at_first_violation || first_violation_ == no_cell) return true;
     return static_cast<std::size_t>(std::distance(cells_.begin(), cells_.find(first_violation_))) < first_violation_;
+  }
+
+  void show_progress() const {
+    if (options_.progress) options_.progress(finished_, static_cast<int>(result_.sweep.cells.size()));
   }
 
   const Scenario& scenario_;
@@ -271,6 +384,8 @@ class Collector {
   std::optional<Error> failed_;
   std::map<std::size_t, std::optional<Error>> waiting_;
   std::map<std::size_t, CellResult> cells_;
+  std::map<std::string, CellResult> deeper_;  // those that did not hold
+  int finished_ = 0;                          // cells with all that is below them
   static constexpr std::size_t no_cell = ~std::size_t{0};
   std::size_t first_violation_ = no_cell;
 };

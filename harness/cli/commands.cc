@@ -15,6 +15,8 @@
 #include "harness/core/text.h"
 #include "harness/process/doctor.h"
 #include "harness/world/execution.h"
+#include "reports/completeness.h"
+#include "reports/operations_json.h"
 
 namespace halfsent {
 namespace {
@@ -69,6 +71,9 @@ ExitCode run_one(const Scenario& scenario, const Plan& plan, const fs::path& out
   if (Result<void> stored = store(out, "run", *execution); !stored) return report(stored.error());
   const ContractTerms terms = terms_of(scenario, plan);
   const Verdict verdict = judge(execution->history, plan, terms);
+  if (Result<void> stored = write_text(out / "run.operations.json", operations_json(watch(execution->history, terms)));
+      !stored)
+    return report(stored.error());
   tell_execution(*execution, verdict, terms, plan, common);
   talk(fmt::format("history: {}\n", (out / "run.history.jsonl").string()));
   if (exit_code(verdict) != ExitCode::held) talk(replay_line(plan));
@@ -98,6 +103,7 @@ ExitCode code_of(const CellResult& cell) { return cell.error ? cell.error->code 
 ExitCode code_of(const CampaignResult& campaign) {
   ExitCode code = exit_code(campaign.clean_verdict);
   for (const CellResult& cell : campaign.cells) code = more_serious(code, code_of(cell));
+  for (const CellResult& cell : campaign.deeper.cells) code = more_serious(code, code_of(cell));
   if (campaign.sweep.cells.empty()) code = more_serious(code, ExitCode::not_reached);
   return campaign.interrupted || campaign.cells.size() < campaign.sweep.cells.size()
              ? more_serious(code, ExitCode::incomplete)
@@ -155,6 +161,9 @@ const CellResult* first_counterexample(const CampaignResult& campaign) {
     best = rank;
     first = &cell;
   }
+  // Two faults are told only where one does not show it.
+  for (const CellResult& cell : campaign.deeper.cells)
+    if (first == nullptr && code_of(cell) == ExitCode::violated) first = &cell;
   return first;
 }
 
@@ -172,7 +181,9 @@ void tell_first_counterexample(const Scenario& scenario, const CampaignResult& c
 void tell_failures(const CampaignResult& campaign) {
   std::size_t told = 0;
   constexpr std::size_t most = 40;
-  for (const CellResult& cell : campaign.cells) {
+  std::vector<CellResult> all = campaign.cells;
+  all.insert(all.end(), campaign.deeper.cells.begin(), campaign.deeper.cells.end());
+  for (const CellResult& cell : all) {
     if (code_of(cell) == ExitCode::held || told++ >= most) continue;
     if (cell.error) {
       say(fmt::format("  {}\n    {}\n", printable(to_string(cell.plan)), printable(cell.error->to_string())));
@@ -187,13 +198,60 @@ void tell_failures(const CampaignResult& campaign) {
   if (told > most) say(fmt::format("  and {} more\n", told - most));
 }
 
-ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const fs::path& out,
+// What --faults says: which, and how many in one plan.
+Result<void> take_faults(const RunOptions& options, Scenario& scenario, Bounds& bounds) {
+  const bool exhaustive = options.strategy == "exhaustive";
+  for (const std::string& word : options.faults) {
+    const bool is_count =
+        !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (is_count && (word.size() > 1 || word == "0"))
+      return Error{.code = ExitCode::usage,
+                   .message = fmt::format("{} faults in one plan are out of reach", word),
+                   .mend = "give 1 to 9; each more takes hundreds of times as long"};
+    if (is_count) {
+      bounds.faults = word[0] - '0';
+      continue;
+    }
+    Result<std::vector<FaultKind>> faults = parse_fault_kinds(word);
+    if (!faults) return faults.error();
+    scenario.sweep_faults = std::move(*faults);
+  }
+  if (!exhaustive && (bounds.faults > 1 || bounds.switches > 0))
+    return Error{.code = ExitCode::usage,
+                 .message = "the strategy sweep strikes once in each execution",
+                 .mend = "say --strategy exhaustive"};
+  auto& faults = scenario.sweep_faults;
+  if (bounds.switches > 0 && std::find(faults.begin(), faults.end(), FaultKind::switch_) == faults.end())
+    faults.push_back(FaultKind::switch_);
+  return {};
+}
+
+Completeness completeness_of(const CampaignResult& campaign, const Scenario& scenario, const Bounds& bounds) {
+  Completeness statement{.bounds = bounds,
+                         .faults = {},
+                         .plans = campaign.deeper.plans,
+                         .executions = campaign.executions,
+                         .childless = campaign.deeper.childless,
+                         .idle_left_out = campaign.sweep.left_out,
+                         .not_run = static_cast<int>(campaign.sweep.cells.size() - campaign.cells.size())};
+  for (const FaultKind kind : scenario.sweep_faults)
+    for (const FaultInfo& fault : fault_table())
+      if (fault.kind == kind) statement.faults.emplace_back(fault.name);
+  statement.plans[0] = 1;
+  statement.plans[1] = static_cast<int>(campaign.cells.size());
+  return statement;
+}
+
+ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const Bounds& bounds, const fs::path& out,
                       const CommonOptions& common) {
+  const bool exhaustive = options.strategy == "exhaustive";
   const Progress progress(scenario.name);
   const Result<CampaignResult> campaign = run_sweep(scenario, {.seed = options.seed,
                                                                .jobs = job_count(common),
                                                                .out = out,
                                                                .keep_passes = options.keep_passes,
+                                                               .bounds = bounds,
+                                                               .exhaustive = exhaustive,
                                                                .progress = progress.callback()});
   progress.finish();
   if (!campaign) return report(campaign.error());
@@ -207,6 +265,7 @@ ExitCode run_campaign(const Scenario& scenario, const RunOptions& options, const
   }
   say(sweep_summary(summary_of(*campaign), common.style));
   say(fmt::format("judged: {}\n", judged_line(campaign->clean_verdict)));
+  if (exhaustive) say("\n" + completeness_statement(completeness_of(*campaign, scenario, bounds)));
   if (code != ExitCode::held) {
     say("\n");
     tell_failures(*campaign);
@@ -282,11 +341,8 @@ ExitCode run_command(const RunOptions& options, const CommonOptions& common) {
     return report({.code = ExitCode::usage,
                    .message = "--system is for the plans of a drill",
                    .mend = drill ? "a plan names its system itself" : "this scenario has a system of its own"});
-  if (!options.faults.empty()) {
-    Result<std::vector<FaultKind>> faults = parse_fault_kinds(options.faults);
-    if (!faults) return report(faults.error());
-    scenario->sweep_faults = std::move(*faults);
-  }
+  Bounds bounds{.faults = 1, .switches = options.switches};
+  if (Result<void> taken = take_faults(options, *scenario, bounds); !taken) return report(taken.error());
   Plan plan{.scenario = scenario->name, .seed = options.seed, .faults = {}};
   if (!options.plan.empty()) {
     Result<Plan> given = read_plan(options.plan);
@@ -301,7 +357,8 @@ ExitCode run_command(const RunOptions& options, const CommonOptions& common) {
   }
   const Result<fs::path> out = make_run_folder(common.out, scenario->name, plan.seed);
   if (!out) return report(out.error());
-  return options.plan.empty() ? run_campaign(*scenario, options, *out, common) : run_one(*scenario, plan, *out, common);
+  return options.plan.empty() ? run_campaign(*scenario, options, bounds, *out, common)
+                              : run_one(*scenario, plan, *out, common);
 }
 
 ExitCode replay_command(const ReplayOptions& options, const CommonOptions& common) {

@@ -23,7 +23,10 @@ struct RunOptions {
   std::filesystem::path scenario;
   std::string plan;    // text or the name of a file; empty: sweep, or the plans of a drill
   std::string system;  // of a drill: a file or a name; empty: all that it names
-  std::string faults;  // of a sweep: "kill,hold" or "all"; empty: those that the scenario lists
+  // "kill,hold" or "all": which faults; without it those that the scenario lists. "2": how many in one plan.
+  std::vector<std::string> faults;
+  int switches = 0;                // preemptions in one plan
+  std::string strategy = "sweep";  // of strategy_table()
   std::uint64_t seed = 1;
   bool keep_passes = false;
   std::vector<std::string> without;  // names of invariants that are not to be judged

@@ -11,6 +11,7 @@
 #include "harness/contract/operations.h"
 #include "harness/core/text.h"
 #include "harness/world/execution.h"
+#include "reports/operations_json.h"
 #include "reports/terminal.h"
 
 namespace halfsent {
@@ -75,11 +76,14 @@ ExitCode run_on_system(const Scenario& scenario, const CommonOptions& common) {
     if (!execution) return report(execution.error());
     const ContractTerms terms = terms_of(scenario, plan);
     const Verdict verdict = judge(execution->history, plan, terms);
+    const Operations seen = watch(execution->history, terms);
+    if (Result<void> stored = write_text(*out / (name + ".operations.json"), operations_json(seen)); !stored)
+      return report(stored.error());
     say("\n");
     if (exit_code(verdict) != ExitCode::held && !scenario.expect_violation)
       say(story(execution->history, verdict, common.style) + "\n");
     say(verdict_block(verdict, plan, common.style));
-    say(operations_block(watch(execution->history, terms), terms.objectives, common.style));
+    say(operations_block(seen, terms.objectives, common.style));
     code = more_serious(code, exit_code(verdict));
   }
   return code;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/selfcheck.h"
 #include "harness/scenario/scenario.h"
 #include "reports/listing.h"
 
@@ -63,6 +64,15 @@ ExitCode list_scenarios(const ListOptions& options, const Style& style) {
   return code;
 }
 
+ExitCode list_defects(const ListOptions& options, const Style& style) {
+  const Result<DefectTable> found = seeded_defects({});
+  if (!found) return options.topic.empty() ? ExitCode::held : report(found.error());
+  std::vector<ListedDefect> rows;
+  for (const SeededDefect& defect : found->defects) rows.push_back({defect.id, defect.name, defect.part, defect.what});
+  say(defect_list(rows, style));
+  return ExitCode::held;
+}
+
 struct Topic {
   std::string_view name;
   ExitCode (*list)(const ListOptions& options, const Style& style);
@@ -78,6 +88,7 @@ constexpr std::array topics = {
     Topic{"scenarios", list_scenarios},
     Topic{"faults", list_table<fault_list>},
     Topic{"invariants", list_table<invariant_list>},
+    Topic{"defects", list_defects},
     Topic{"strategies", list_table<strategy_list>},
     Topic{"boundaries", list_table<boundary_list>},
 };

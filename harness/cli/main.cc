@@ -48,6 +48,12 @@ void install_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const StrategyInfo& strategy : strategy_table()) names.emplace_back(strategy.name);
+  return names;
+}
+
 void add_without(CLI::App& command, std::vector<std::string>& names) {
   command
       .add_option("--without-invariant", names,
@@ -60,14 +66,25 @@ CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
   run->footer(
       "Examples:\n  halfsent run scenarios/canary.toml\n"
       "  halfsent run scenarios/polling_cpp.toml --faults drop,status\n"
+      "  halfsent run scenarios/polling_cpp.toml --strategy exhaustive --faults 2 --faults kill,drop\n"
       "  halfsent run scenarios/drills/staging_drill.toml --system polling_cpp\n"
       "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept "
       "4187:2026-W33'");
   run->add_option("scenario", options.scenario, "the scenario's TOML file")->required();
   CLI::Option* plan =
       run->add_option("--plan", options.plan, "a plan, or a file that holds one; without it every window is swept");
-  run->add_option("--faults", options.faults,
-                  "faults of the sweep, as in kill,hold,drop, or all; without it those that the scenario lists")
+  run->add_option(
+         "--faults", options.faults,
+         "which faults, as in kill,hold,drop, or all, without it those that the scenario lists; or, exhaustive, "
+         "how many in one plan (it may be given twice)")
+      ->allow_extra_args(false)
+      ->excludes(plan);
+  run->add_option("--strategy", options.strategy, "which plans; see `halfsent list strategies`")
+      ->check(CLI::IsMember(strategy_names()))
+      ->capture_default_str()
+      ->excludes(plan);
+  run->add_option("--switches", options.switches, "exhaustive: how many preemptions in one plan")
+      ->check(CLI::Range(0, 9))
       ->excludes(plan);
   run->add_option("--system", options.system,
                   "of a drill: the one system to run it on, a scenario file or the name of one that the drill lists");

@@ -11,6 +11,16 @@
 
 namespace halfsent {
 
+namespace {
+
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+Stopwatch::Stopwatch() : start_(now_s()) {}
+
+double Stopwatch::seconds() const { return now_s() - start_; }
+
 struct Progress::State {
   using Clock = std::chrono::steady_clock;  // real time: it is only shown
   std::string name;

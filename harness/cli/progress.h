@@ -7,6 +7,16 @@
 
 namespace halfsent {
 
+// Real time since it was made. It is only shown, and decides nothing.
+class Stopwatch {
+ public:
+  Stopwatch();
+  [[nodiscard]] double seconds() const;
+
+ private:
+  double start_;
+};
+
 class Progress {
  public:
   explicit Progress(std::string name);

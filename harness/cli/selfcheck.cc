@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -11,9 +10,9 @@
 #include <utility>
 
 #include "harness/cli/campaign.h"
+#include "harness/cli/progress.h"
 #include "harness/cli/stored_run.h"
 #include "harness/core/text.h"
-#include "harness/scenario/defects.h"
 #include "harness/world/execution.h"
 #include "reports/selfcheck.h"
 
@@ -24,17 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "selfcheck.";
 constexpr std::string_view allowed_verdict = "flagged";
-
-// Real time, for people only.
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::vector<std::string> verdict_names() {
   std::vector<std::string> names = invariant_names();
@@ -243,7 +231,7 @@ void say(const std::string& text) {
 
 ExitCode selfcheck_command(const SelfcheckOptions& options, const CommonOptions& common) {
   const Stopwatch watch;
-  const Result<DefectTable> table = load_defects(options.table, verdict_names());
+  const Result<DefectTable> table = seeded_defects(options.table);
   if (!table) return report(table.error());
   const auto rows = chosen(*table, options.only);
   if (!rows) return report(rows.error());
@@ -278,10 +266,14 @@ ExitCode selfcheck_command(const SelfcheckOptions& options, const CommonOptions&
   return is_good(results) ? ExitCode::held : ExitCode::violated;
 }
 
+Result<DefectTable> seeded_defects(const fs::path& table) {
+  return load_defects(table.empty() ? SelfcheckOptions{}.table : table, verdict_names());
+}
+
 bool is_selfcheck(const std::string& name) { return name.starts_with(prefix); }
 
 Result<Scenario> find_selfcheck(const std::string& name, const fs::path& table) {
-  const Result<DefectTable> found = load_defects(table.empty() ? SelfcheckOptions{}.table : table, verdict_names());
+  const Result<DefectTable> found = seeded_defects(table);
   if (!found) return found.error();
   const auto rows = chosen(*found, {name.substr(prefix.size())});
   if (!rows) return rows.error();

@@ -10,6 +10,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/core/error.h"
+#include "harness/scenario/defects.h"
 #include "harness/scenario/scenario.h"
 
 namespace halfsent {
@@ -24,6 +25,9 @@ struct SelfcheckOptions {
 
 // Exit codes: violated when a defect is not caught or the right system is accused.
 ExitCode selfcheck_command(const SelfcheckOptions& options, const CommonOptions& common);
+
+// A table of seeded defects; empty: the default one.
+Result<DefectTable> seeded_defects(const std::filesystem::path& table);
 
 // The scenario of a plan of the self-check, "selfcheck.ID"; its table is the default one, or `table`.
 Result<Scenario> find_selfcheck(const std::string& name, const std::filesystem::path& table);

@@ -1,0 +1,43 @@
+#include "harness/explore/exhaustive.h"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+
+namespace halfsent {
+namespace {
+
+// The last moment at which the plan struck; none: it never did.
+std::optional<Seq> last_strike(const History& history) {
+  std::optional<Seq> last;
+  for (const Event& event : history.events)
+    if (std::holds_alternative<FaultFired>(event.body)) last = event.seq;
+  return last;
+}
+
+}  // namespace
+
+Bounds after(const SweepCell& cell, Bounds left) {
+  const bool preempts = cell.faults.back().kind == FaultKind::switch_;
+  --(preempts ? left.switches : left.faults);
+  return left;
+}
+
+std::vector<SweepCell> children(const History& history, const Plan& plan, const SweepOptions& options,
+                                const Bounds& left) {
+  std::vector<SweepCell> found;
+  const std::optional<Seq> struck = last_strike(history);
+  if (!plan.faults.empty() && !struck) return found;
+  for (SweepCell& cell : sweep(history, options).cells) {
+    const bool anchored =
+        std::all_of(cell.faults.begin(), cell.faults.end(), [](const Fault& fault) { return fault.at.has_value(); });
+    if (!plan.faults.empty() && (!anchored || !cell.boundary || cell.boundary->seq <= *struck)) continue;
+    const Bounds then = after(cell, left);
+    if (then.faults < 0 || then.switches < 0) continue;
+    cell.faults.insert(cell.faults.begin(), plan.faults.begin(), plan.faults.end());
+    found.push_back(std::move(cell));
+  }
+  return found;
+}
+
+}  // namespace halfsent
