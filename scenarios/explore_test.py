@@ -34,6 +34,20 @@ class Exhaustive(AcceptanceTest):
         same = re.compile(r"; \d+ executions with parents and confirmations")
         self.assertEqual(same.sub("", statement(one)), same.sub("", statement(two)))
 
+    def test_what_cannot_be_is_told(self):
+        for args, message in [
+                (("--faults", "2"), "the strategy sweep strikes once in each execution (say --strategy exhaustive)"),
+                (("--strategy", "exhaustive", "--faults", "12"), "12 faults in one plan are out of reach"),
+                (("--strategy", "guess"), "--strategy: guess not in"),
+                (("--switches", "1"), "say --strategy exhaustive"),
+        ]:
+            with self.subTest(message):
+                done = self.halfsent("run", "scenarios/polling_cpp.toml", *args)
+                self.assert_code(done, 2)
+                self.assertIn(message, done.stderr)
+
+
+class Finds(AcceptanceTest):
     def test_a_defect_that_needs_two_faults_is_found_by_two_and_not_by_one(self):
         table = ROOT / "sut" / "polling" / "defects.toml"
         self.assertIn('id = "M31"', table.read_text())
@@ -52,18 +66,6 @@ class Exhaustive(AcceptanceTest):
         self.assert_code(done, 1)
         self.assertRegex(done.stdout, r"broken +scenario overwrites; seed 1; hold [^;]*; drop downstream|"
                                       r"broken +scenario overwrites; seed 1; drop downstream [^;]*; hold ")
-
-    def test_what_cannot_be_is_told(self):
-        for args, message in [
-                (("--faults", "2"), "the strategy sweep strikes once in each execution (say --strategy exhaustive)"),
-                (("--strategy", "exhaustive", "--faults", "12"), "12 faults in one plan are out of reach"),
-                (("--strategy", "guess"), "--strategy: guess not in"),
-                (("--switches", "1"), "say --strategy exhaustive"),
-        ]:
-            with self.subTest(message):
-                done = self.halfsent("run", "scenarios/polling_cpp.toml", *args)
-                self.assert_code(done, 2)
-                self.assertIn(message, done.stderr)
 
 
 def main():
