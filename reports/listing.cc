@@ -60,6 +60,7 @@ std::string defect_list(const std::vector<ListedDefect>& defects, const Style& s
                     {.text = printable(defect.name)},
                     {.text = printable(defect.part)},
                     {.text = printable(defect.what)}});
+  if (rows.empty()) rows.push_back({{.text = "  none here"}, {.text = ""}, {.text = ""}, {.text = ""}});
   return heading("defects: what halfsent selfcheck must notice", style) + table(rows, 3, style);
 }
 

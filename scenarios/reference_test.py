@@ -29,7 +29,8 @@ class Operator(AcceptanceTest):
 
     def operate(self, *words):
         program = self.program.parent / "polling_reference"
-        return subprocess.run([program, "operator", "ann", self.file, *words], capture_output=True, text=True, timeout=30)
+        return subprocess.run([program, "operator", "ann", self.file, *words], capture_output=True, text=True,
+                              timeout=30)
 
     def row(self, key):
         return self.ledger.execute(

@@ -66,7 +66,11 @@ ExitCode list_scenarios(const ListOptions& options, const Style& style) {
 
 ExitCode list_defects(const ListOptions& options, const Style& style) {
   const Result<DefectTable> found = seeded_defects({});
-  if (!found) return options.topic.empty() ? ExitCode::held : report(found.error());
+  if (!found && !options.topic.empty()) return report(found.error());
+  if (!found) {
+    say(defect_list({}, style));
+    return ExitCode::held;
+  }
   std::vector<ListedDefect> rows;
   for (const SeededDefect& defect : found->defects) rows.push_back({defect.id, defect.name, defect.part, defect.what});
   say(defect_list(rows, style));

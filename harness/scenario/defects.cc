@@ -242,10 +242,11 @@ Result<DefectTable> load_defects(const fs::path& file, const std::vector<std::st
   std::ifstream stream(absolute, std::ios::binary);
   std::ostringstream text;
   if (!stream || !(text << stream.rdbuf()))
-    return Error{.code = ExitCode::usage,
-                 .message = "cannot read the table of defects",
-                 .mend = "name it with --table; without that it is sut/polling/defects.toml below the current folder",
-                 .file = absolute.string()};
+    return Error{
+        .code = ExitCode::usage,
+        .message = "cannot read the table of defects",
+        .mend = "work in the folder of the sources, where it is sut/polling/defects.toml, or name it with --table",
+        .file = absolute.string()};
   try {
     Reading in(absolute, verdict_names);
     DefectTable table = read_table(in, toml::parse(text.str()));
