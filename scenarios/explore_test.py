@@ -34,6 +34,12 @@ class Exhaustive(AcceptanceTest):
         same = re.compile(r"; \d+ executions with parents and confirmations")
         self.assertEqual(same.sub("", statement(one)), same.sub("", statement(two)))
 
+    def test_a_fault_comes_after_another_although_its_boundary_has_a_namesake_before(self):
+        done = self.halfsent("replay", "scenario polling_cpp; kill worker-1 at in_claim 4187:2026-W33 #4; "
+                                       "then kill worker-1 at before_claim 4187:2026-W33")
+        self.assert_code(done, 0)
+        self.assertIn("2 of 2 faults fired", done.stdout)
+
     def test_what_cannot_be_is_told(self):
         for args, message in [
                 (("--faults", "2"), "the strategy sweep strikes once in each execution (say --strategy exhaustive)"),
@@ -64,8 +70,8 @@ class Finds(AcceptanceTest):
         self.assert_code(self.halfsent(*base, "--no-twin", timeout=600), 0)
         done = self.halfsent(*base, "--faults", "2", timeout=1200)
         self.assert_code(done, 1)
-        self.assertRegex(done.stdout, r"broken +scenario overwrites; seed 1; hold [^;]*; drop downstream|"
-                                      r"broken +scenario overwrites; seed 1; drop downstream [^;]*; hold ")
+        self.assertRegex(done.stdout, r"broken +scenario overwrites; seed 1; hold [^;]*; then drop downstream|"
+                                      r"broken +scenario overwrites; seed 1; drop downstream [^;]*; then hold ")
 
 
 def main():

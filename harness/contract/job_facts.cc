@@ -123,7 +123,8 @@ class Gatherer {
   }
 
   void take(const Event& event, const FaultFired& fault) {
-    if (fault.text.starts_with("hold ")) held_[event.actor].push_back({.from = &event});
+    const bool holds = fault.text.starts_with("hold ") || fault.text.starts_with("then hold ");
+    if (holds) held_[event.actor].push_back({.from = &event});
   }
 
   void take(const Event& event, const Released&) {

@@ -177,7 +177,8 @@ Result<std::vector<FaultKind>> parse_fault_kinds(std::string_view list) {
 }
 
 std::string to_string(const Fault& fault) {
-  std::string out = fmt::format("{} {}{}", info(fault.kind).name, quote_key(fault.target), value_text(fault));
+  std::string out = fmt::format("{}{} {}{}", fault.then ? "then " : "", info(fault.kind).name, quote_key(fault.target),
+                                value_text(fault));
   if (fault.at) {
     out += fmt::format(" at {}", quote_key(fault.at->boundary));
     if (!fault.at->key.empty()) out += fmt::format(" {}", quote_key(fault.at->key));

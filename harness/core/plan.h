@@ -3,12 +3,12 @@
 //   scenario polling_python; seed 7; kill worker-1 at after_accept 4187:2026-W33; hold worker-2 at before_mark K for
 //   61s
 //
-// ACTION TARGET [VALUE] [at BOUNDARY [KEY] [#n]] [for D], in this order, joined by ';' or new lines; fault_table() has
-// the syntax of each action. `scenario NAME` comes first, `seed N` is optional (default 1). A line whose first
-// character (after white space) is '#' is a comment. Names and keys are bare [A-Za-z0-9:._-]+ or JSON strings (on one
-// line; ';' and '#' in them are ordinary; bytes that are not UTF-8 are written as \udcXX); a key that is the word "for"
-// is written in quotes. Durations: a whole number and one of ns us ms s min h. BOUNDARY is a name of boundary_table(),
-// or at:NAME for a point that the worker announces itself. Pure: text in, values out.
+// [then] ACTION TARGET [VALUE] [at BOUNDARY [KEY] [#n]] [for D], in this order, joined by ';' or new lines;
+// fault_table() has the syntax of each action. `scenario NAME` comes first, `seed N` is optional (default 1). A line
+// whose first character (after white space) is '#' is a comment. Names and keys are bare [A-Za-z0-9:._-]+ or JSON
+// strings (on one line; ';' and '#' in them are ordinary; bytes that are not UTF-8 are written as \udcXX); a key that
+// is the word "for" is written in quotes. Durations: a whole number and one of ns us ms s min h. BOUNDARY is a name of
+// boundary_table(), or at:NAME for a point that the worker announces itself. Pure: text in, values out.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +76,8 @@ struct Fault {
   RestartMode restart = RestartMode::after;  // restart
   IoError io_error = IoError::eio;           // io_error
   int lost = 0;                              // failover: committed transactions that the new ledger lacks
+  bool then =
+      false;  // not before all that stand before it in the plan have struck, although the boundary may come earlier
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 

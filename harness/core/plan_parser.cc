@@ -150,14 +150,22 @@ class ClauseParser {
   explicit ClauseParser(const Clause& clause) : clause_(clause) {}
 
   Complaint parse_into(Plan& plan, bool& has_seed) {
+    const Position start = clause_.words.front().at;
+    const bool then = take("then");
+    if (!peek())
+      return bad_plan(clause_.end, "a fault is expected after 'then'", "write it as: then ACTION TARGET ...");
     const Word action = clause_.words[index_++];
     const auto fault = std::ranges::find_if(
         fault_table(), [&action](const FaultInfo& known) { return !action.quoted && known.name == action.text; });
     if (fault != fault_table().end()) {
-      plan.faults.push_back({.kind = fault->kind});
+      const bool follows = std::ranges::any_of(plan.faults, [](const Fault& before) { return before.at.has_value(); });
+      plan.faults.push_back({.kind = fault->kind, .then = then});
       syntax_ = fault->syntax;
       if (auto complaint = this->fault(*fault, plan.faults.back())) return complaint;
-    } else if (action.text == "seed" && !action.quoted) {
+      if (then && (!follows || !plan.faults.back().at))
+        return bad_plan(start, "'then' stands before a fault at a boundary, after another one",
+                        "leave it out, or say 'at BOUNDARY' in both");
+    } else if (action.text == "seed" && !action.quoted && !then) {
       syntax_ = "seed N";
       if (std::exchange(has_seed, true)) return bad_plan(action.at, "the plan has two seeds", "keep one of them");
       if (auto complaint = seed(plan.seed)) return complaint;

@@ -74,6 +74,19 @@ TEST(Plan, AKeyThatLooksLikeANumberOfTimesIsQuoted) {
   EXPECT_EQ(only_fault(R"(kill w at after_claim "#2" #3)").at, (Anchor{"after_claim", "#2", 3}));
 }
 
+TEST(Plan, ThenStandsBeforeAFaultThatComesAfterAnother) {
+  const std::string text =
+      "scenario s; seed 1; kill w at in_claim k #4; restart w after 1min; then kill w at before_claim k";
+  const auto plan = parse_plan(text);
+  ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
+  EXPECT_FALSE(plan->faults[0].then);
+  EXPECT_TRUE(plan->faults[2].then);
+  EXPECT_EQ(to_string(*plan), text);
+  for (const char* wrong : {"scenario s; then kill w at after_claim", "scenario s; kill w at after_claim; then",
+                            "scenario s; kill w at after_claim; then skew w 3s", "scenario s; then seed 3"})
+    EXPECT_FALSE(parse_plan(wrong)) << wrong;
+}
+
 std::string any_boundary() {
   const auto known = boundary_table();
   if (*rc::gen::inRange(0, 4) == 0) return "at:" + *any_bytes();
@@ -114,7 +127,11 @@ Fault any_fault(FaultKind kind) {
 RC_GTEST_PROP(Plan, EveryValidPlanComesBackFromItsText, ()) {
   Plan plan{.scenario = *any_bytes(), .seed = *rc::gen::arbitrary<std::uint64_t>(), .faults = {}};
   for (const FaultInfo& known : fault_table()) {
-    if (*rc::gen::arbitrary<bool>()) plan.faults.push_back(any_fault(known.kind));
+    if (!*rc::gen::arbitrary<bool>()) continue;
+    Fault fault = any_fault(known.kind);
+    const bool follows = std::ranges::any_of(plan.faults, [](const Fault& before) { return before.at.has_value(); });
+    fault.then = follows && fault.at && *rc::gen::arbitrary<bool>();
+    plan.faults.push_back(std::move(fault));
   }
   const std::string text = to_string(plan);
   const auto back = parse_plan(text);

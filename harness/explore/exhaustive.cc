@@ -34,6 +34,9 @@ std::vector<SweepCell> children(const History& history, const Plan& plan, const 
     if (!plan.faults.empty() && (!anchored || !cell.boundary || cell.boundary->seq <= *struck)) continue;
     const Bounds then = after(cell, left);
     if (then.faults < 0 || then.switches < 0) continue;
+    // Its boundary may have a namesake before the last one.
+    cell.faults.front().then =
+        std::any_of(plan.faults.begin(), plan.faults.end(), [](const Fault& before) { return before.at.has_value(); });
     cell.faults.insert(cell.faults.begin(), plan.faults.begin(), plan.faults.end());
     found.push_back(std::move(cell));
   }

@@ -46,8 +46,8 @@ TEST(Exhaustive, TheFirstFaultsAreThoseOfTheSweep) {
 TEST(Exhaustive, TheNextFaultComesAfterTheLastInItsParentsHistory) {
   const Plan parent = plan_with("hold worker-1 at at:one for 61s");
   EXPECT_THAT(plans(stops(true), parent, {.faults = 1}),
-              ElementsAre("hold worker-1 at at:one for 61s; kill worker-1 at at:two",
-                          "hold worker-1 at at:one for 61s; kill worker-1 at at:three"));
+              ElementsAre("hold worker-1 at at:one for 61s; then kill worker-1 at at:two",
+                          "hold worker-1 at at:one for 61s; then kill worker-1 at at:three"));
   EXPECT_THAT(plans(stops(true), parent, {.faults = 0}), IsEmpty());
 }
 

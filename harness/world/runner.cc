@@ -263,6 +263,8 @@ Result<Execution> SandboxRunner::run(const Plan& plan, StartMode start) {
     const std::vector<Boundary> boundaries = name_boundaries(parent);
     auto next = open.end();
     for (auto fault = open.begin(); fault != open.end(); ++fault) {
+      const auto is_before = [&](const ResolvedFault& other) { return other.index < fault->index; };
+      if (fault->fault.then && std::any_of(open.begin(), open.end(), is_before)) continue;
       const std::optional<Seq> at = resolve(fault->fault, boundaries);
       if (!at || *at < last) continue;
       fault->at = *at;
