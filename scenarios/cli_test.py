@@ -70,7 +70,7 @@ class Help(AcceptanceTest):
             self.assertTrue(examples, f"halfsent {command} --help has no example")
             for example in examples:
                 with self.subTest(example):
-                    words = shlex.split(example)
+                    words = shlex.split(example, comments=True)
                     self.assertEqual(words[:2], ["halfsent", command])
                     root = self.copy_of_what_is_shipped()
                     done = self.halfsent(*words[1:], cwd=root, timeout=300)

@@ -8,15 +8,16 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <map>
 
 #include "harness/cli/campaign_job.h"
+#include "harness/cli/progress.h"
 #include "harness/cli/stored_run.h"
 #include "harness/process/unique_fd.h"
 #include "harness/world/scratch_folder.h"
@@ -28,20 +29,6 @@ volatile std::sig_atomic_t interrupted_by = 0;
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
-
-std::optional<Error> error_of(const json::object& line) {
-  const json::value* found = line.if_contains("error");
-  if (found == nullptr) return std::nullopt;
-  const json::object& error = found->as_object();
-  const auto text = [&](const char* name) { return std::string(error.at(name).as_string()); };
-  return Error{.code = static_cast<ExitCode>(error.at("code").to_number<int>()),
-               .message = text("message"),
-               .mend = text("mend"),
-               .file = text("file"),
-               .line = error.at("line").to_number<int>(),
-               .column = error.at("column").to_number<int>()};
-}
 
 struct Job {
   pid_t pid = -1;
@@ -59,7 +46,8 @@ std::vector<int> allowed_cpus() {
   return cpus.empty() ? std::vector<int>{-1} : cpus;
 }
 
-Result<Job> start_job(const Scenario& scenario, const CampaignOptions& options, int index, int cpu) {
+Result<Job> start_job(const Scenario& scenario, const CampaignSpec& spec, const CampaignOptions& options,
+                      const Tally& before, int index, int cpu) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return Error{.message = "cannot make a pipe: " + std::string(std::strerror(errno))};
@@ -74,7 +62,7 @@ Result<Job> start_job(const Scenario& scenario, const CampaignOptions& options, 
     ::signal(SIGINT, SIG_IGN);
     ::signal(SIGTERM, SIG_DFL);
     ::close(ends[0]);
-    run_job(scenario, options, index, cpu, ends[1]);
+    run_job(scenario, spec, options, before, index, cpu, ends[1]);
     std::fflush(nullptr);
     ::_exit(0);
   }
@@ -82,136 +70,123 @@ Result<Job> start_job(const Scenario& scenario, const CampaignOptions& options, 
   return job;
 }
 
-// Takes in what the jobs tell, in any order; results are kept by cell.
-class Collector {
+// The campaign's results on disk, line by line.
+class ResultsFile {
  public:
-  Collector(const Scenario& scenario, const CampaignOptions& options, CampaignResult& result)
-      : scenario_(scenario), options_(options), result_(result) {}
-
-  // False: the campaign need not go on.
-  bool take(const json::object& line) {
-    const std::int64_t cell = line.at("cell").as_int64();
-    result_.executions += line.at("runs").to_number<int>();
-    std::optional<Error> error = error_of(line);
-    if (cell < 0) {
-      if (error && !failed_) failed_ = std::move(error);
-      return !failed_ && (cell != clean_stored || load_clean());
+  // A resumed file goes on after its last complete line.
+  static Result<ResultsFile> open(const fs::path& folder, const CampaignSpec& spec, const StoredResults* resumed) {
+    ResultsFile file(folder / results_name);
+    file.fd_ = UniqueFd(::open(file.path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (file.fd_.get() < 0) return file.failed();
+    if (resumed != nullptr) {
+      if (::ftruncate(file.fd_.get(), static_cast<off_t>(resumed->complete_bytes)) != 0) return file.failed();
+      return file;
     }
-    if (line.contains("childless")) {
-      result_.deeper.childless += line.at("childless").to_number<int>();
-      ++finished_;
-      show_progress();
-      return true;
-    }
-    if (const json::value* name = line.if_contains("name")) {
-      take_deeper(std::string(name->as_string()), std::string(line.at("plan").as_string()),
-                  line.at("windows").to_number<std::size_t>(), std::move(error));
-      return true;
-    }
-    waiting_[static_cast<std::size_t>(cell)] = std::move(error);
-    return !have_clean_ || judge_waiting();
+    if (Result<void> begun = file.add(spec); !begun) return begun.error();
+    return file;
   }
 
-  [[nodiscard]] const std::optional<Error>& failed() const { return failed_; }
-
-  void finish() {
-    for (auto& [index, cell] : cells_) result_.cells.push_back(std::move(cell));
-    for (auto& [name, cell] : deeper_) result_.deeper.cells.push_back(std::move(cell));
+  Result<void> add(const Record& record) {
+    const std::string line = to_line(record) + "\n";
+    for (std::size_t at = 0; at < line.size();) {
+      const ssize_t wrote = ::write(fd_.get(), line.data() + at, line.size() - at);
+      if (wrote < 0 && errno != EINTR) return failed();
+      if (wrote > 0) at += static_cast<std::size_t>(wrote);
+    }
+    return {};
   }
 
  private:
-  bool load_clean() {
-    Result<History> clean = load_history(options_.out / (std::string(clean_name) + ".history.jsonl"));
-    if (!clean) {
-      failed_ = clean.error();
+  explicit ResultsFile(fs::path path) : path_(std::move(path)) {}
+  [[nodiscard]] Error failed() const {
+    return {.message = "cannot write " + path_.string() + ": " + std::strerror(errno),
+            .mend = "what was done before is kept there; make room, or choose another folder with --out"};
+  }
+
+  fs::path path_;
+  UniqueFd fd_;
+};
+
+// Takes in what the jobs tell, in any order.
+class Collector {
+ public:
+  Collector(const CampaignSpec& spec, const CampaignOptions& options, Tally& tally, ResultsFile file)
+      : spec_(spec), options_(options), tally_(tally), file_(std::move(file)) {}
+
+  // False: the campaign need not go on.
+  bool take(std::string_view line) {
+    const Result<Record> record = parse_record(line);
+    if (!record) return fail({.message = "a job of the campaign speaks nonsense: " + record.error().message});
+    if (const auto* failure = std::get_if<FailureRecord>(&*record)) return fail(failure->error);
+    if (const auto* clean = std::get_if<CleanRecord>(&*record)) {
+      if (tally_.clean()) return tally_.clean()->digest == clean->digest || fail(changed());
+    }
+    if (Result<void> kept = file_.add(*record); !kept) return fail(kept.error());
+    tally_.take(*record, options_.out);
+    if (std::holds_alternative<CleanRecord>(*record) && !count_units()) return false;
+    if (std::holds_alternative<UnitRecord>(*record)) show_progress();
+    if (options_.max_executions && tally_.executions() >= *options_.max_executions && !is_complete()) {
+      capped_ = fmt::format("{} executions", *options_.max_executions);
       return false;
     }
-    result_.clean = std::move(*clean);
-    result_.clean_verdict =
-        judge(result_.clean, {.scenario = scenario_.name, .seed = options_.seed, .faults = {}}, terms_of(scenario_));
-    result_.sweep = sweep_of(scenario_, options_, result_.clean);
-    have_clean_ = true;
-    return judge_waiting();
+    return !options_.stop_at_first_violation || !tally_.first_violation_is_known();
   }
 
-  // Judges what is on disk under that name; what passed is removed unless it is to be kept.
-  void judge_stored(const std::string& name, CellResult& done) {
-    const fs::path file = options_.out / (name + ".history.jsonl");
-    if (!done.error) {
-      const Result<History> history = load_history(file);
-      if (history) done.verdict = judge(*history, done.plan, terms_of(scenario_));
-      if (!history) done.error = history.error();
-    }
-    const bool passed = !done.error && exit_code(done.verdict) == ExitCode::held;
-    if (passed && !options_.keep_passes) {
-      std::error_code ignored;
-      fs::remove(file, ignored);
-      fs::remove(options_.out / (name + ".output.txt"), ignored);
-    } else {
-      done.history = file;
-    }
+  // REQUIRES: the execution without faults is known.
+  bool count_units() {
+    const Result<History> clean = load_history(options_.out / (std::string(clean_name) + ".history.jsonl"));
+    if (!clean) return fail(clean.error());
+    const SweepPlan plan = make_strategy(spec_.strategy, spec_.options)->first(*clean);
+    for (std::size_t unit = 0; unit < plan.cells.size(); ++unit) units_ += has(spec_.shard, unit) ? 1 : 0;
+    return true;
   }
 
-  void take_deeper(const std::string& name, const std::string& text, std::size_t windows, std::optional<Error> error) {
-    const Result<Plan> plan = parse_plan(text);
-    CellResult done{.cell = {}, .plan = plan ? *plan : Plan{}, .verdict = {}, .error = std::move(error), .history = {}};
-    if (!plan) done.error = plan.error();
-    judge_stored(name, done);
-    ++result_.deeper.plans[windows];
-    if (!done.error && exit_code(done.verdict) == ExitCode::held) {
-      ++result_.deeper.held;
-    } else {
-      deeper_.emplace(name, std::move(done));
-    }
+  [[nodiscard]] const std::optional<Error>& failed() const { return failed_; }
+  [[nodiscard]] const std::string& capped() const { return capped_; }
+  [[nodiscard]] bool is_complete() const { return units_ >= 0 && tally_.units_done() == units_; }
+
+ private:
+  bool fail(Error error) {
+    if (!failed_) failed_ = std::move(error);
+    return false;
   }
 
-  bool judge_waiting() {
-    for (auto& [index, error] : std::exchange(waiting_, {})) {
-      const SweepCell& cell = result_.sweep.cells.at(index);
-      CellResult done{.cell = cell,
-                      .plan = plan_of(scenario_, options_.seed, cell),
-                      .verdict = {},
-                      .error = std::move(error),
-                      .history = {}};
-      judge_stored(cell_name(index), done);
-      if (!done.error && exit_code(done.verdict) == ExitCode::violated)
-        first_violation_ = std::min(first_violation_, index);
-      cells_.emplace(index, std::move(done));
-    }
-    if (!options_.exhaustive) finished_ = static_cast<int>(cells_.size());
-    show_progress();
-    if (!options_.stop_at_first_violation || first_violation_ == no_cell) return true;
-    return static_cast<std::size_t>(std::distance(cells_.begin(), cells_.find(first_violation_))) < first_violation_;
+  [[nodiscard]] Error changed() const {
+    return {.code = ExitCode::diverged,
+            .message = "two executions without faults went different ways",
+            .mend = options_.resumed != nullptr
+                        ? "if the system has changed since, start anew without --resume; if not, `halfsent replay` "
+                          "with --repeat shows whether it repeats"
+                        : "`halfsent replay` with --repeat shows whether it repeats"};
   }
 
   void show_progress() const {
-    if (options_.progress) options_.progress(finished_, static_cast<int>(result_.sweep.cells.size()));
+    if (options_.progress) options_.progress(tally_.units_done(), units_);
   }
 
-  const Scenario& scenario_;
+  const CampaignSpec& spec_;
   const CampaignOptions& options_;
-  CampaignResult& result_;
-  bool have_clean_ = false;
+  Tally& tally_;
+  ResultsFile file_;
+  int units_ = 0;
+  std::string capped_;
   std::optional<Error> failed_;
-  std::map<std::size_t, std::optional<Error>> waiting_;
-  std::map<std::size_t, CellResult> cells_;
-  std::map<std::string, CellResult> deeper_;  // those that did not hold
-  int finished_ = 0;                          // cells with all that is below them
-  static constexpr std::size_t no_cell = ~std::size_t{0};
-  std::size_t first_violation_ = no_cell;
 };
 
-// Reads the jobs' lines until all have ended, or the collector or a signal says stop.
-void follow(std::vector<Job>& jobs, Collector& collector, CampaignResult& result) {
+enum class Ending { done, interrupted, budget };
+
+// Reads the jobs' lines until all have ended, or the collector, the clock or a signal says stop.
+Ending follow(std::vector<Job>& jobs, Collector& collector, const std::optional<double>& budget_s) {
+  const Stopwatch watch;
   const auto open = [&] { return std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.open; }); };
   while (open()) {
     std::vector<pollfd> fds;
     for (const Job& job : jobs) fds.push_back({.fd = job.open ? job.pipe.get() : -1, .events = POLLIN, .revents = 0});
-    const int ready = ::poll(fds.data(), fds.size(), -1);
-    if (interrupted_by != 0) {
-      result.interrupted = true;
-      return;
-    }
+    const double left_s = budget_s ? *budget_s - watch.seconds() : 0;
+    if (budget_s && left_s <= 0) return Ending::budget;
+    const int wait_ms = budget_s ? static_cast<int>(std::min(left_s * 1000 + 1, 1e9)) : -1;
+    const int ready = ::poll(fds.data(), fds.size(), wait_ms);
+    if (interrupted_by != 0) return Ending::interrupted;
     for (std::size_t i = 0; ready > 0 && i < jobs.size(); ++i) {
       if (fds[i].revents == 0) continue;
       char chunk[4096];
@@ -222,9 +197,25 @@ void follow(std::vector<Job>& jobs, Collector& collector, CampaignResult& result
       }
       jobs[i].buffer.append(chunk, static_cast<std::size_t>(got));
       for (std::size_t end; (end = jobs[i].buffer.find('\n')) != std::string::npos; jobs[i].buffer.erase(0, end + 1))
-        if (!collector.take(json::parse(jobs[i].buffer.substr(0, end)).as_object())) return;
+        if (!collector.take(std::string_view(jobs[i].buffer).substr(0, end))) return Ending::done;
     }
   }
+  return Ending::done;
+}
+
+// A job that is done has left; one that is not is not wanted any more. Its world ends with it. False: one that had
+// told all died badly.
+bool end_all(std::vector<Job>& jobs) {
+  bool well = true;
+  for (Job& job : jobs) {
+    if (job.open) ::kill(job.pid, SIGKILL);
+    int status = 0;
+    while (::waitpid(job.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!job.open && (!WIFEXITED(status) || WEXITSTATUS(status) != 0)) well = false;
+  }
+  ScratchFolder::reclaim();
+  return well;
 }
 
 }  // namespace
@@ -251,32 +242,67 @@ ContractTerms terms_of(const Scenario& scenario, const Plan& plan) {
   return terms;
 }
 
-Result<CampaignResult> run_sweep(const Scenario& scenario, const CampaignOptions& options) {
-  CampaignResult result;
-  Collector collector(scenario, options, result);
+CampaignSpec spec_of(const Scenario& scenario, std::uint64_t seed, const std::string& strategy) {
+  CampaignSpec spec{.scenario = scenario.name,
+                    .file = scenario.file.string(),
+                    .strategy = strategy,
+                    .options = {},
+                    .without = scenario.without_invariants,
+                    .expect_violation = scenario.expect_violation};
+  // Past the lease by a second: then its holder is stale, whoever it is.
+  spec.options = {.sweep = {.faults = scenario.sweep_faults,
+                            .past_lease = scenario.lease + std::chrono::seconds{1},
+                            .within_lease = scenario.lease / 2,
+                            .failover_loses = scenario.ledger.failover_loses},
+                  .bounds = {},
+                  .seed = seed};
+  if (const Result<std::string> text = read_text(scenario.file); text)
+    spec.digest = fmt::format("{:016x}", XXH64(text->data(), text->size(), 0));
+  return spec;
+}
+
+Result<void> add_record(const fs::path& folder, const Record& record) {
+  const Result<StoredResults> there = load_results(folder);
+  if (!there) return there.error();
+  Result<ResultsFile> file = ResultsFile::open(folder, there->spec, &*there);
+  if (!file) return file.error();
+  return file->add(record);
+}
+
+Result<CampaignResult> run_campaign(const Scenario& scenario, const CampaignSpec& spec,
+                                    const CampaignOptions& options) {
+  Tally tally(spec);
+  if (options.resumed != nullptr)
+    for (const Record& record : options.resumed->records) tally.take(record, options.out);
+  Result<ResultsFile> file = ResultsFile::open(options.out, spec, options.resumed);
+  if (!file) return file.error();
+  Collector collector(spec, options, tally, std::move(*file));
+  if (tally.clean() && !collector.count_units()) return *collector.failed();
   std::vector<Job> jobs;
   const std::vector<int> cpus = allowed_cpus();
   for (int i = 0; i < options.jobs; ++i) {
-    Result<Job> job = start_job(scenario, options, i, cpus[static_cast<std::size_t>(i) % cpus.size()]);
-    if (!job) return job.error();
+    Result<Job> job = start_job(scenario, spec, options, tally, i, cpus[static_cast<std::size_t>(i) % cpus.size()]);
+    if (!job) {
+      end_all(jobs);
+      return job.error();
+    }
     jobs.push_back(std::move(*job));
   }
-  follow(jobs, collector, result);
-  bool all_ended_well = true;
-  for (Job& job : jobs) {
-    // A job that is done has left; one that is not is not wanted any more. Its world ends with it.
-    if (job.open) ::kill(job.pid, SIGKILL);
-    int status = 0;
-    while (::waitpid(job.pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!job.open && (!WIFEXITED(status) || WEXITSTATUS(status) != 0)) all_ended_well = false;
-  }
-  ScratchFolder::reclaim();
+  const Ending ending = follow(jobs, collector, options.budget_s);
+  const bool ended_well = end_all(jobs);
   if (collector.failed()) return *collector.failed();
-  collector.finish();
-  if (!all_ended_well)
+  if (!ended_well)
     return Error{.message = "a job of the campaign died",
                  .mend = "this is a defect of ours; run with --jobs 1 to see where"};
+  History clean;
+  if (tally.clean()) {
+    Result<History> stored = load_history(options.out / (std::string(clean_name) + ".history.jsonl"));
+    if (!stored) return stored.error();
+    clean = std::move(*stored);
+  }
+  CampaignResult result = tally.finish(std::move(clean));
+  result.interrupted = ending == Ending::interrupted;
+  result.capped = ending == Ending::budget ? fmt::format("{:g} s", *options.budget_s) : collector.capped();
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,15 @@ struct RunOptions {
   std::string system;  // of a drill: a file or a name; empty: all that it names
   // "kill,hold" or "all": which faults; without it those that the scenario lists. "2": how many in one plan.
   std::vector<std::string> faults;
-  int switches = 0;                // preemptions in one plan
+  std::optional<int> switches;     // preemptions in one plan
   std::string strategy = "sweep";  // of strategy_table()
+  std::optional<int> plans;        // random: how many
+  std::string shard;               // "2/8"; empty: what the environment says
+  std::string budget;              // a duration of real time; empty: none
+  std::optional<int> max_executions;
+  std::filesystem::path resume;  // the folder of a campaign to go on with
+  std::string shrink = "10s";    // for how long a counterexample is made smaller
+  bool save = false;             // keep it as a regression plan
   std::uint64_t seed = 1;
   bool keep_passes = false;
   std::vector<std::string> without;  // names of invariants that are not to be judged

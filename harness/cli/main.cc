@@ -9,6 +9,7 @@
 
 #include "harness/cli/campaign.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/explore_command.h"
 #include "harness/cli/init.h"
 #include "harness/cli/list.h"
 #include "harness/cli/selfcheck.h"
@@ -61,31 +62,64 @@ void add_without(CLI::App& command, std::vector<std::string>& names) {
       ->check(CLI::IsMember(invariant_names()));
 }
 
+// What bounds a campaign, splits it, and keeps what it has found.
+void add_limits(CLI::App& run, RunOptions& options, CLI::Option* plan) {
+  run.add_option("--budget", options.budget, "real time after which nothing more is begun, as in 60s; then incomplete")
+      ->excludes(plan);
+  run.add_option("--max-executions", options.max_executions, "so many executions and no more; then incomplete")
+      ->check(CLI::PositiveNumber)
+      ->excludes(plan);
+  run.add_option("--shard", options.shard,
+                 "i/n: the i-th of n parts, to be merged; without it what a test runner or batch engine says")
+      ->excludes(plan);
+  run.add_option("--resume", options.resume, "the folder of a campaign that was cut off: go on with it")
+      ->excludes(plan);
+  run.add_option("--shrink", options.shrink, "for how long a counterexample is made smaller; 0s: not at all")
+      ->capture_default_str()
+      ->excludes(plan);
+  run.add_flag("--save", options.save, "keep the first counterexample in regressions/ beside the scenario")
+      ->excludes(plan);
+}
+
+CLI::App* add_merge(CLI::App& app, MergeOptions& options) {
+  CLI::App* merge = app.add_subcommand("merge", "Join the shards of a campaign into one statement and one exit code");
+  merge->footer("Example:\n  halfsent merge shard-1/latest shard-2/latest");
+  merge->add_option("folder", options.folders, "the folder of each shard")->required();
+  return merge;
+}
+
 CLI::App* add_run(CLI::App& app, RunOptions& options, CommonOptions& common) {
   CLI::App* run = app.add_subcommand("run", "Sweep every window of a scenario, or run one plan");
   run->footer(
       "Examples:\n  halfsent run scenarios/canary.toml\n"
       "  halfsent run scenarios/polling_cpp.toml --faults drop,status\n"
-      "  halfsent run scenarios/polling_cpp.toml --strategy exhaustive --faults 2 --faults kill,drop\n"
+      "  halfsent run scenarios/polling_cpp.toml --strategy exhaustive --faults 2 --faults drop,status\n"
+      "  halfsent run scenarios/polling_cpp.toml --strategy random --plans 50 --seed 7 --budget 60s\n"
+      "  halfsent run scenarios/polling_cpp.toml --shard 1/4\n"
+      "  halfsent run --resume halfsent-runs/polling_cpp/latest\n"
       "  halfsent run scenarios/drills/staging_drill.toml --system polling_cpp\n"
       "  halfsent run scenarios/polling_python.toml --plan 'scenario polling_python; kill worker-1 at after_accept "
       "4187:2026-W33'");
-  run->add_option("scenario", options.scenario, "the scenario's TOML file")->required();
+  run->add_option("scenario", options.scenario, "the scenario's TOML file");
   CLI::Option* plan =
       run->add_option("--plan", options.plan, "a plan, or a file that holds one; without it every window is swept");
-  run->add_option(
-         "--faults", options.faults,
-         "which faults, as in kill,hold,drop, or all, without it those that the scenario lists; or, exhaustive, "
-         "how many in one plan (it may be given twice)")
+  run->add_option("--faults", options.faults,
+                  "which faults, as in kill,hold,drop, or all, without it those that the scenario lists; or, "
+                  "exhaustive and random, "
+                  "how many in one plan (it may be given twice)")
       ->allow_extra_args(false)
       ->excludes(plan);
   run->add_option("--strategy", options.strategy, "which plans; see `halfsent list strategies`")
       ->check(CLI::IsMember(strategy_names()))
       ->capture_default_str()
       ->excludes(plan);
-  run->add_option("--switches", options.switches, "exhaustive: how many preemptions in one plan")
+  run->add_option("--switches", options.switches, "exhaustive, random: how many preemptions in one plan")
       ->check(CLI::Range(0, 9))
       ->excludes(plan);
+  run->add_option("--plans", options.plans, "random: how many walks; without it 1000")
+      ->check(CLI::Range(1, 10'000'000))
+      ->excludes(plan);
+  add_limits(*run, options, plan);
   run->add_option("--system", options.system,
                   "of a drill: the one system to run it on, a scenario file or the name of one that the drill lists");
   run->add_option("--seed", options.seed, "seed of the world's randomness")->capture_default_str();
@@ -174,10 +208,12 @@ int run(int argc, char** argv) {
 
   RunOptions run_options;
   ReplayOptions replay_options;
+  MergeOptions merge_options;
   ListOptions list_options;
   std::filesystem::path windows_scenario;
   const CLI::App* run_app = add_run(app, run_options, common);
   const CLI::App* replay_app = add_replay(app, replay_options, common);
+  const CLI::App* merge_app = add_merge(app, merge_options);
   const CLI::App* windows_app = add_windows(app, windows_scenario);
   const CLI::App* list_app = add_list(app, list_options);
   SelfcheckOptions selfcheck_options;
@@ -197,6 +233,7 @@ int run(int argc, char** argv) {
   install_signals();
   if (run_app->parsed()) return static_cast<int>(run_command(run_options, common));
   if (replay_app->parsed()) return static_cast<int>(replay_command(replay_options, common));
+  if (merge_app->parsed()) return static_cast<int>(merge_command(merge_options, common));
   if (windows_app->parsed()) return static_cast<int>(windows_command(windows_scenario, common));
   if (list_app->parsed()) return static_cast<int>(list_command(list_options, common.style));
   if (init_app->parsed()) return static_cast<int>(init_command(init_options));

@@ -107,10 +107,10 @@ class Check {
   Result<CampaignResult> sweep(const Scenario& scenario, const std::string& folder, bool to_the_first) {
     std::error_code ignored;
     fs::create_directory(out_ / folder, ignored);
-    return run_sweep(scenario, {.seed = options_.seed,
-                                .jobs = scenario.sweep_faults.empty() ? 1 : jobs_,
-                                .out = out_ / folder,
-                                .stop_at_first_violation = to_the_first});
+    return run_campaign(scenario, spec_of(scenario, options_.seed),
+                        {.jobs = scenario.sweep_faults.empty() ? 1 : jobs_,
+                         .out = out_ / folder,
+                         .stop_at_first_violation = to_the_first});
   }
 
   std::optional<Error> look_for(const SeededDefect& defect, DefectReport& report) {

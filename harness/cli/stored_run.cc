@@ -54,8 +54,8 @@ Result<std::string> read_text(const fs::path& file) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || !text)
+  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (in.bad() || !in.is_open() || !text)
     return Error{.code = ExitCode::usage,
                  .message = "cannot read " + file.string() + ": " + std::strerror(errno != 0 ? errno : EIO)};
   return text.str();

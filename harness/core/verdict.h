@@ -18,8 +18,8 @@ constexpr bool is_violation(VerdictKind kind) { return kind != VerdictKind::once
 struct KeyVerdict {
   std::string key;
   VerdictKind kind = VerdictKind::once;
-  std::string why;  // one sentence: "accepted twice: by worker-1 at 0.003 s and by worker-2 at 60.010 s"
-  std::vector<Seq> evidence;
+  std::string why = {};  // one sentence: "accepted twice: by worker-1 at 0.003 s and by worker-2 at 60.010 s"
+  std::vector<Seq> evidence = {};
   // An effect whose worker died, or lost the response, between send and mark: carried, never rounded.
   bool indeterminate = false;
   friend bool operator==(const KeyVerdict&, const KeyVerdict&) = default;
@@ -44,14 +44,14 @@ struct NotJudged {
 // The verdict on one execution. A pass must be earned: `not_earned` says what is missing, and then the
 // execution is not a pass even when no key violates.
 struct Verdict {
-  std::vector<KeyVerdict> keys;      // ordered by key
-  std::vector<RunViolation> broken;  // in the order of the table of invariants, then by key
-  std::vector<std::string> judged;   // names of the invariants that were judged
-  std::vector<NotJudged> not_judged;
-  std::vector<std::string> not_reached;   // planned faults that never fired, as text (exit 4)
-  std::vector<std::string> inconclusive;  // unplanned deaths, unsupported waits, deadlock, spins (exit 7)
-  std::vector<std::string> notes;         // what a reader must know ("not repeatable: wrote outside the world")
-  int accepted = 0;                       // new effects
+  std::vector<KeyVerdict> keys = {};      // ordered by key
+  std::vector<RunViolation> broken = {};  // in the order of the table of invariants, then by key
+  std::vector<std::string> judged = {};   // names of the invariants that were judged
+  std::vector<NotJudged> not_judged = {};
+  std::vector<std::string> not_reached = {};   // planned faults that never fired, as text (exit 4)
+  std::vector<std::string> inconclusive = {};  // unplanned deaths, unsupported waits, deadlock, spins (exit 7)
+  std::vector<std::string> notes = {};         // what a reader must know ("not repeatable: wrote outside the world")
+  int accepted = 0;                            // new effects
   int deduplicated = 0;
   int faults_planned = 0;
   int faults_fired = 0;

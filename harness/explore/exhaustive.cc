@@ -1,8 +1,8 @@
-#include "harness/explore/exhaustive.h"
-
 #include <algorithm>
 #include <optional>
 #include <variant>
+
+#include "harness/explore/strategy.h"
 
 namespace halfsent {
 namespace {
@@ -15,7 +15,32 @@ std::optional<Seq> last_strike(const History& history) {
   return last;
 }
 
+class Exhaustive final : public Strategy {
+ public:
+  explicit Exhaustive(const StrategyOptions& options) : options_(options) {}
+
+  [[nodiscard]] SweepPlan first(const History& clean) const override {
+    SweepPlan plan = sweep(clean, options_.sweep);
+    std::erase_if(plan.cells, [&](const SweepCell& cell) {
+      const Bounds left = after(cell, options_.bounds);
+      return left.faults < 0 || left.switches < 0;
+    });
+    return plan;
+  }
+
+  [[nodiscard]] std::vector<SweepCell> below(const Visit& visit) const override {
+    return children(*visit.history, *visit.plan, options_.sweep, visit.left);
+  }
+
+ private:
+  StrategyOptions options_;
+};
+
 }  // namespace
+
+std::unique_ptr<Strategy> make_exhaustive(const StrategyOptions& options) {
+  return std::make_unique<Exhaustive>(options);
+}
 
 Bounds after(const SweepCell& cell, Bounds left) {
   const bool preempts = cell.faults.back().kind == FaultKind::switch_;
@@ -26,6 +51,7 @@ Bounds after(const SweepCell& cell, Bounds left) {
 std::vector<SweepCell> children(const History& history, const Plan& plan, const SweepOptions& options,
                                 const Bounds& left) {
   std::vector<SweepCell> found;
+  if (left.faults <= 0 && left.switches <= 0) return found;
   const std::optional<Seq> struck = last_strike(history);
   if (!plan.faults.empty() && !struck) return found;
   for (SweepCell& cell : sweep(history, options).cells) {

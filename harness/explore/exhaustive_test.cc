@@ -1,4 +1,4 @@
-#include "harness/explore/exhaustive.h"
+#include "harness/explore/strategy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,101 +1,77 @@
-// Strategies propose plans. Pure: a clean history in, plans out.
+// Strategies propose plans. Pure: histories in, plans out.
+//
+// A campaign runs the first plans of its strategy, in any order and by any number of jobs and shards; each of them is a
+// unit with all that is below it. Below a plan whose execution held are plans with one window more, found in its own
+// history. What a strategy proposes depends on its options and on these histories alone.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/core/boundary.h"
 #include "harness/core/history.h"
 #include "harness/core/plan.h"
+#include "harness/explore/sweep.h"
 
 namespace halfsent {
+
+// How much more a plan may be disturbed.
+struct Bounds {
+  int faults = 1;    // cells of the sweep but preemptions
+  int switches = 0;  // preemptions
+  friend bool operator==(const Bounds&, const Bounds&) = default;
+};
+
+// What is left once the plan has this cell too; a negative number: it was not within the bounds.
+Bounds after(const SweepCell& cell, Bounds left);
+
+struct StrategyOptions {
+  SweepOptions sweep;
+  Bounds bounds;           // of one plan; not for the sweep, whose cells are one each
+  std::uint64_t seed = 1;  // random: of the choices
+  int plans = 1000;        // random: how many units
+};
+
+// A plan that was run, as a place to go on from.
+struct Visit {
+  std::size_t unit = 0;
+  std::size_t windows = 1;  // that the plan strikes
+  const Plan* plan = nullptr;
+  const History* history = nullptr;  // of the plan
+  Bounds left;
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  // The units. REQUIRES: `clean` is the history of the plan without faults.
+  [[nodiscard]] virtual SweepPlan first(const History& clean) const = 0;
+  // The faults of each cell are the whole plan's. REQUIRES: the execution held.
+  [[nodiscard]] virtual std::vector<SweepCell> below(const Visit& visit) const = 0;
+};
 
 struct StrategyInfo {
   std::string_view name;
   std::string_view summary;  // which plans, and how it is run
+  std::unique_ptr<Strategy> (*make)(const StrategyOptions& options);
 };
 std::span<const StrategyInfo> strategy_table();
+// REQUIRES: the name is one of the table.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options);
 
-// What a column of the sweep strikes at. Stops of no actor take no fault of actors.
-enum class SweepWhere {
-  every_stop,          // every stop of an actor
-  several_living,      // those at which the actor is known to have several living processes
-  root_with_child,     // those of the actor's first process while another one of it is known to live
-  uncertain,           // those at which it depends on who is connected what a crash leaves of a commit
-  every_stop_beside,   // every stop of an actor that has others beside it
-  named,               // those whose name says what they come before or after, or that are announced
-  named_with_peer,     // the same, of an actor that has a peer which stays to the end: whoever stays away is replaced
-  at_work,             // after_claim to before_mark
-  at_work_beside,      // the same, of an actor that has a peer which stays to the end
-  connecting,          // a connection to the downstream is about to be opened
-  ledger_change,       // a ledger file is about to be written, synced, made or removed
-  ledger_write,        // a ledger file is about to be written
-  downstream_decides,  // the downstream has a request that it has not accepted
-  downstream,          // the downstream has a request, before and after it has accepted it
-  start,               // no stop: from the start, once for each actor
-};
+// The rows of the table, each in its own file.
+std::unique_ptr<Strategy> make_sweep(const StrategyOptions& options);
+std::unique_ptr<Strategy> make_exhaustive(const StrategyOptions& options);
+std::unique_ptr<Strategy> make_random(const StrategyOptions& options);
 
-struct SweepOptions {
-  std::vector<FaultKind> faults = every_fault_kind();
-  // Longer than the lease: how long hold, stall, late and refuse last, how far clocks are off, and after how long those
-  // come back that do not come back at once.
-  Nanoseconds past_lease{0};
-  // Shorter than the lease, and long enough for others to look at the ledger: the holder is slow, and no stale one. As
-  // long last busy and read_only.
-  Nanoseconds within_lease{0};
-  int failover_loses = 0;  // committed transactions that a replica may lack
-  // Stops that belong to no job come again and again while a worker polls an idle ledger: of each (name, actor) only
-  // the first so many are swept.
-  int idle_repeats = 1;
-};
-
-// What the faults of one cell are made from.
-struct SweepTarget {
-  std::string name;          // an actor, all_actors, "downstream" or "ledger"
-  std::optional<Anchor> at;  // none: from the start
-  Nanoseconds past_lease{0};
-  Nanoseconds within_lease{0};
-  int failover_loses = 0;
-};
-
-// One column of the crash-window matrix. A fault kind becomes part of the sweep by a row here; it may have several.
-struct SweepColumn {
-  FaultKind kind;          // the fault that is asked for to have this column
-  std::string_view label;  // the column's head
-  SweepWhere where;
-  bool of_all;  // strikes all actors when any of them is there
-  std::vector<Fault> (*faults)(const SweepTarget& target);
-};
-std::span<const SweepColumn> sweep_columns();
-
-// One cell of the crash-window matrix: one execution.
-struct SweepCell {
-  std::optional<Boundary> boundary;  // none: from the start
-  std::string column;                // its label
-  std::vector<Fault> faults;
-  friend bool operator==(const SweepCell&, const SweepCell&) = default;
-};
-
-struct SweepPlan {
-  std::vector<SweepCell> cells;      // in the order of the clean history, then those from the start
-  std::vector<std::string> columns;  // labels of those that have a cell, in the order of the table
-  std::vector<std::string> unused;   // labels of those that were asked for and that no stop takes
-  int windows = 0;                   // stops that have at least one cell
-  int left_out = 0;                  // idle stops that idle_repeats left out
-};
-
-// Every window x every column that applies to it. Each stop is taken once per column, under its most telling name: what
-// the stop comes before or after, then what it is inside of (in_claim), then an announced name, then the kind of
-// effect (ledger_write).
-//
-// A stop at which a commit is uncertain (CommitUncertain comes directly before it) is killed at twice, if the history
-// has several actors: with the others connected, and, by `kill all`, with nobody connected: what follows may differ.
-// Such a stop is never idle. Boundaries alone do not tell which they are, nor who connects, has children or peers: the
-// second form knows none of these and nothing that is there from the start.
-SweepPlan sweep(const History& clean, const SweepOptions& options);
-SweepPlan sweep(std::span<const Boundary> boundaries, const SweepOptions& options);
+// The cells that may come next: those of the sweep of `history` after its last fault, as far as `left` allows; the
+// faults of each are the whole plan's, its own last. Faults from the start are the first of a plan and no child's: they
+// would change what comes before. Without a fault that fired where one was planned there are none. REQUIRES: `history`
+// is that of `plan`.
+std::vector<SweepCell> children(const History& history, const Plan& plan, const SweepOptions& options,
+                                const Bounds& left);
 
 }  // namespace halfsent

@@ -40,6 +40,7 @@ class Sweeper {
     const std::size_t before = plan_.cells.size();
     for (const SweepColumn* column : columns_) {
       if (!takes(stop, column->where)) continue;
+      if (stop.gone && info(column->kind).target == FaultInfo::Target::actor) continue;
       if (column->where == SweepWhere::downstream || column->where == SweepWhere::downstream_decides) {
         add(*column, *stop.downstream,
             {.name = "downstream", .at = anchor_for(column->kind, *stop.downstream, boundaries_)});

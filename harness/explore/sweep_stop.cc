@@ -74,6 +74,7 @@ class Reader {
     const Event& event = history_.events[next_ - 1];
     stop.uncertain = several_actors_ && uncertain_;
     stop.beside = several_actors_;
+    stop.gone = ended_.contains({event.actor, event.incarnation});
     if (const auto* stopped = std::get_if<Stopped>(&event.body)) {
       const BoundaryName effect = effect_name_(*stopped);
       stop.connects = effect == BoundaryName::connect && stopped->object == "downstream";
@@ -96,7 +97,10 @@ class Reader {
     // A process is known by what it does, not by what becomes of what it did: answers outlive those who asked.
     if (stopped || waits || std::holds_alternative<Started>(event.body))
       living_[event.actor].insert({event.incarnation, event.process});
-    if (std::holds_alternative<Ended>(event.body)) living_[event.actor].erase({event.incarnation, event.process});
+    if (std::holds_alternative<Ended>(event.body)) {
+      living_[event.actor].erase({event.incarnation, event.process});
+      if (event.process == 0) ended_.insert({event.actor, event.incarnation});
+    }
 
     uncertain_ = stopped && uncertain_commit_ != nullptr && uncertain_commit_->actor == event.actor;
     if (std::holds_alternative<CommitUncertain>(event.body)) {
@@ -112,6 +116,7 @@ class Reader {
   const bool several_actors_;
   std::size_t next_ = 0;
   std::map<std::string, std::set<std::pair<int, int>>> living_;  // (incarnation, process) by actor
+  std::set<std::pair<std::string, int>> ended_;                  // incarnations whose first process has
   const Event* uncertain_commit_ = nullptr;
   bool uncertain_ = false;  // at the event taken last
 };

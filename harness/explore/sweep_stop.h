@@ -19,6 +19,7 @@ struct SweepStop {
   bool ledger_write = false;
   bool several_living = false;
   bool root_with_child = false;
+  bool gone = false;        // the incarnation that it belongs to has ended: what it left in the downstream goes on
   bool beside = false;      // there are other actors
   bool peer_stays = false;  // another actor of the same kind is there at the end
 };
