@@ -93,6 +93,35 @@ int pin(int cpu) {
   return ::sched_setaffinity(0, sizeof one, &one) == 0 ? cpu : -1;
 }
 
+// Histories of plans that are the parents of others, by how they were made. A few: a campaign asks for the children of
+// one after another, and a long one must not need more memory than a short one.
+class Parents {
+ public:
+  // Until the next `put`.
+  [[nodiscard]] const History* find(const std::string& name) {
+    const auto found = kept_.find(name);
+    if (found == kept_.end()) return nullptr;
+    found->second.used = ++now_;
+    return &found->second.history;
+  }
+
+  void put(const std::string& name, History history) {
+    kept_.insert_or_assign(name, Kept{.history = std::move(history), .used = ++now_});
+    if (kept_.size() <= most) return;
+    kept_.erase(std::min_element(kept_.begin(), kept_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  }
+
+ private:
+  static constexpr std::size_t most = 16;  // more than a plan has faults, in any campaign that ends
+  struct Kept {
+    History history;
+    std::uint64_t used = 0;
+  };
+  std::map<std::string, Kept> kept_;
+  std::uint64_t now_ = 0;
+};
+
 class SandboxRunner final : public Runner {
  public:
   SandboxRunner(Scenario scenario, ExecutionOptions options) : scenario_(std::move(scenario)), options_(options) {}
@@ -117,7 +146,7 @@ class SandboxRunner final : public Runner {
   std::vector<WorldFile> files_;
   Nanoseconds start_since_epoch_{0};
   int cpu_ = -1;
-  std::map<std::string, History> parents_;       // by the plan that gave them
+  Parents parents_;
   StartMode start_ = StartMode::execute;         // of the plan that is being run
   std::optional<std::uint64_t> templates_seed_;  // what they were made with
   ActorTemplates templates_;                     // die before the sandbox
@@ -251,15 +280,15 @@ Result<Execution> SandboxRunner::run(const Plan& plan, StartMode start) {
     for (const ResolvedFault& fault : resolved) name += "/" + std::to_string(fault.index);
     if (open.empty()) {
       Result<Execution> last_one = execute(plan, resolved, prefix);
-      if (last_one && plan.faults.empty()) parents_[name] = last_one->history;  // the parent of a sweep
+      if (last_one && start == StartMode::fork) parents_.put(name, last_one->history);  // a campaign may go on from it
       return last_one;
     }
-    if (!parents_.contains(name)) {
+    if (parents_.find(name) == nullptr) {
       Result<Execution> parent = execute(known, resolved, prefix);
       if (!parent) return parent.error();
-      parents_[name] = std::move(parent->history);
+      parents_.put(name, std::move(parent->history));
     }
-    const History& parent = parents_.at(name);
+    const History& parent = *parents_.find(name);
     const std::vector<Boundary> boundaries = name_boundaries(parent);
     auto next = open.end();
     for (auto fault = open.begin(); fault != open.end(); ++fault) {
