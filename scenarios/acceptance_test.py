@@ -411,7 +411,8 @@ class Interrupted(RunningTest):
         self.assertEqual([folder for folder in family.scratch if os.path.exists(folder)], [])
         self.errors.seek(0)
         self.log.seek(0)
-        told = re.search(r"interrupted; (\d+) of (\d+) cells are done, their histories are in (.+)", self.errors.read())
+        told = re.search(r"interrupted; (\d+) of (\d+) first plans are done, their results are in ([^;]+);",
+                         self.errors.read())
         self.assertIsNotNone(told)
         done, total, folder = int(told.group(1)), int(told.group(2)), pathlib.Path(told.group(3))
         self.assertTrue(0 < done < total, told.group(0))

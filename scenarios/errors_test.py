@@ -156,7 +156,8 @@ class Folders(ErrorsTest):
         with mounted(out, "tmpfs", "size=128k"):
             done = self.halfsent("run", "scenarios/polling_cpp.toml", "--faults", "kill", "--out", out)
             self.assert_code(done, 3)
-            self.assertRegex(done.stdout + done.stderr, r"No space left on device \(.*choose another folder with --out\)\n")
+            self.assertRegex(done.stdout + done.stderr,
+                             r"No space left on device \(.*choose another folder with --out\)\n")
             self.assertTrue(list(out.rglob("*.history.jsonl")), "what was finished is gone")
 
 

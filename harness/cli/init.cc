@@ -262,7 +262,10 @@ Result<void> provoke(Search& search) {
     const Result<Trial> dropped = run_trial(*draft, "drop downstream at after_accept");
     if (dropped) learn_flagged_words(guess, dropped->history);
     talk("trial run: the downstream refuses every connection\n");
-    draft->horizon = std::max<Nanoseconds>(draft->horizon, std::chrono::hours{1});
+    // Long enough for a handful of attempts with growing pauses. A worker that ends by itself makes one at each start,
+    // and starts are dear.
+    draft->horizon = end_of_worker(search.trial.history) ? Nanoseconds{std::chrono::minutes{10}}
+                                                         : std::max<Nanoseconds>(draft->horizon, std::chrono::hours{1});
     const Result<Trial> refused = run_trial(*draft, "refuse worker-1");
     if (refused) learn_flagged_words(guess, refused->history);
   }

@@ -83,7 +83,7 @@ void add_limits(CLI::App& run, RunOptions& options, CLI::Option* plan) {
 
 CLI::App* add_merge(CLI::App& app, MergeOptions& options) {
   CLI::App* merge = app.add_subcommand("merge", "Join the shards of a campaign into one statement and one exit code");
-  merge->footer("Example:\n  halfsent merge shard-1/latest shard-2/latest");
+  merge->footer("Example:\n  halfsent merge shard-1/polling_cpp/latest shard-2/polling_cpp/latest");
   merge->add_option("folder", options.folders, "the folder of each shard")->required();
   return merge;
 }

@@ -96,8 +96,9 @@ TEST(Record, PartsOfOneCampaignDifferInTheirShardOnly) {
 class Results : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "halfsent-results-test";
-    fs::create_directories(folder_);
+    std::string pattern = testing::TempDir() + "halfsent-results-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
   }
   void TearDown() override { fs::remove_all(folder_); }
   void write(const std::string& text) { ASSERT_TRUE(write_text(folder_ / results_name, text)); }

@@ -17,8 +17,9 @@ namespace fs = std::filesystem;
 class Regressions : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "halfsent-regressions-test";
-    fs::create_directories(folder_);
+    std::string pattern = testing::TempDir() + "halfsent-regressions-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
     scenario_.name = "s";
     scenario_.file = folder_ / "s.toml";
     scenario_.actors = {{.name = "worker", .count = 2, .command = {}, .env = {}}};

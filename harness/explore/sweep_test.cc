@@ -4,6 +4,7 @@
 #include <set>
 
 #include "harness/explore/strategy.h"
+#include "harness/explore/sweep_stop.h"
 
 namespace halfsent {
 namespace {
@@ -255,6 +256,20 @@ TEST(Sweep, AnUncertainStopWithoutAJobIsNotIdle) {
   for (Seq seq = 0; seq < clean.events.size(); ++seq) clean.events[seq].seq = seq;
   EXPECT_THAT(kills_of_all(sweep(clean, {.faults = {FaultKind::kill}, .idle_repeats = 0})),
               ElementsAre("kill all at ledger_sync", "kill all at ledger_sync #2"));
+}
+
+TEST(Sweep, WhatADeadWorkerLeftInTheDownstreamTakesFaultsOfTheDownstreamOnly) {
+  History history{.scenario = "s", .seed = 1, .plan = {}, .events = {}};
+  const auto add = [&](EventBody body) {
+    history.events.push_back(
+        {.seq = history.events.size(), .actor = "worker-1", .incarnation = 1, .body = std::move(body)});
+  };
+  add(Started{});
+  add(Ended{.how = Ended::How::killed_by_plan, .code = 9});
+  const std::vector<Boundary> left = {boundary(1, "before_accept")};
+  EXPECT_TRUE(sweep_stops(history, left).front().gone);
+  history.events.pop_back();
+  EXPECT_FALSE(sweep_stops(history, left).front().gone);
 }
 
 }  // namespace
